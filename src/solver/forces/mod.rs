@@ -8,6 +8,8 @@
 
 pub mod external;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::sides::GhostRules;
@@ -167,47 +169,66 @@ impl Lift<'_> {
         }
         let n = self.layout.dims.array()[self.axis] as isize;
         let cell = |i: isize| if is_periodic { i.rem_euclid(n) } else { i.clamp(0, n - 1) };
-        let [xs, ys] = along;
-        let count = (xs[1] - xs[0]) as usize;
+        let [[first_x, end_x], ys] = along;
+        let mut held_below = 0..0;
         for j in ys[0]..ys[1] {
-            let out = &mut plane[(j + GHOST as isize) as usize * row + (xs[0] + GHOST as isize) as usize..]
-                [..count];
-            let rows = match self.axis {
+            // Faces of cells that may be occupied, and the buoyancy of the cells below them and above.
+            let (faces, rows) = match self.axis {
                 0 => {
                     let cells = &mut here[..nx + 2];
-                    self.row(j, k, &mut cells[1..=nx]);
+                    let held = self.row(j, k, &mut cells[1..=nx]);
                     (cells[0], cells[nx + 1]) =
                         if is_periodic { (cells[nx], cells[1]) } else { (cells[1], cells[nx]) };
-                    let first = xs[0] as usize;
-                    [&here[first..][..count], &here[first + 1..][..count]]
+                    let touches_side = held.start == 0 || held.end == nx;
+                    let faces = match held {
+                        held if held.is_empty() => 0..0,
+                        _ if is_periodic && touches_side => 0..nx + 1,
+                        held => held.start..held.end + 1,
+                    };
+                    let faces = faces.start.max(first_x as usize)..faces.end.min(end_x as usize);
+                    let shifted = faces.start + 1..faces.end + 1;
+                    (faces.clone(), [here.get(faces), here.get(shifted)])
                 }
-                1 => {
-                    if j == ys[0] {
-                        self.row(cell(j - 1), k, &mut below[..nx]);
+                axis => {
+                    if axis == 2 {
+                        held_below = self.row(j, cell(k - 1), &mut below[..nx]);
+                    } else if j == ys[0] {
+                        held_below = self.row(cell(j - 1), k, &mut below[..nx]);
                     } else {
                         std::mem::swap(below, here);
                     }
-                    self.row(cell(j), k, &mut here[..nx]);
-                    [&below[..nx], &here[..nx]]
-                }
-                _ => {
-                    self.row(j, cell(k - 1), &mut below[..nx]);
-                    self.row(j, cell(k), &mut here[..nx]);
-                    [&below[..nx], &here[..nx]]
+                    let [j, k] = if axis == 1 { [cell(j), k] } else { [j, cell(k)] };
+                    let held = self.row(j, k, &mut here[..nx]);
+                    let faces = joined(&held_below, &held);
+                    held_below = held;
+                    (faces.clone(), [below.get(faces.clone()), here.get(faces)])
                 }
             };
-            push_row([0.5 * self.forces.dt, self.forces.limit], rows, out);
+            if let ([Some(below), Some(above)], false) = (rows, faces.is_empty()) {
+                let at = (j + GHOST as isize) as usize * row + GHOST + faces.start;
+                let out = &mut plane[at..][..faces.len()];
+                push_row([0.5 * self.forces.dt, self.forces.limit], [below, above], out);
+            }
         }
     }
 
-    /// Computes the buoyancy of the cells of row (j, k).
-    fn row(&self, j: isize, k: isize, out: &mut [f32]) {
+    /// Computes the buoyancy of the cells of row (j, k). Returns those that may have some.
+    fn row(&self, j: isize, k: isize, out: &mut [f32]) -> Range<usize> {
         out.fill(0.0);
-        lift_row(self.forces, self.layout, self.scalars, self.bricks, self.axis, [j, k], out);
+        lift_row(self.forces, self.layout, self.scalars, self.bricks, self.axis, [j, k], out)
     }
 }
 
-/// Adds the buoyancy along `axis` of row [j, k].
+/// The shortest range that holds two others.
+fn joined(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    match (a.is_empty(), b.is_empty()) {
+        (true, _) => b.clone(),
+        (_, true) => a.clone(),
+        _ => a.start.min(b.start)..a.end.max(b.end),
+    }
+}
+
+/// Adds the buoyancy along `axis` of row [j, k]. Returns the cells that may have some.
 fn lift_row(
     forces: &Forces,
     layout: Layout,
@@ -216,12 +237,13 @@ fn lift_row(
     axis: usize,
     [j, k]: [isize; 2],
     out: &mut [f32],
-) {
+) -> Range<usize> {
     let Forces { buoyancy, ambient, .. } = *forces;
     // Air without smoke or heat has buoyancy too if the reference is not 0.
     let span = if buoyancy[3] * ambient == 0.0 { bricks.span(j as usize, k as usize) } else { 0..out.len() };
     let scalars = &scalars[layout.at(0, j, k)..][span.clone()];
-    buoyancy_row(&buoyancy.map(|b| forces.up[axis] * b), ambient, scalars, &mut out[span]);
+    buoyancy_row(&buoyancy.map(|b| forces.up[axis] * b), ambient, scalars, &mut out[span.clone()]);
+    span
 }
 
 fn ring(k: isize, slots: isize) -> usize {

@@ -223,6 +223,12 @@ impl SmokeFields<'_> {
         obstacles.iter_mut().for_each(|obstacles| obstacles.exchange_flags(halo));
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
+        let reads_all = sweeps.plan(&flow, bricks, crossed);
+        if reads_all {
+            let [u, v, _] = &mut *velocity;
+            walls.ranks().exchange(*layout, [u, v], halo);
+        }
+        let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
         let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
         for c in 0..4 {
             budget.left[c] += left[c];

@@ -122,6 +122,19 @@ impl Bricks {
         first * EDGE..((last + 1) * EDGE).min(self.layout.dims.array()[axis])
     }
 
+    /// The share of the bricks possibly occupied that the cells of a box lie in.
+    pub fn share_within(&self, cells: [[usize; 2]; 3]) -> f32 {
+        let [nx, ny, _] = self.count;
+        let bricks = cells.map(|[first, end]| [first / EDGE, end.div_ceil(EDGE)]);
+        let (mut all, mut within) = (0, 0);
+        for (i, _) in self.reached.iter().enumerate().filter(|(_, on)| **on != 0) {
+            let brick = [i % nx, i / nx % ny, i / (nx * ny)];
+            all += 1;
+            within += usize::from((0..3).all(|a| (bricks[a][0]..bricks[a][1]).contains(&brick[a])));
+        }
+        within as f32 / all.max(1) as f32
+    }
+
     /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.
     pub fn dilate(&mut self, Surroundings { feeding, periodic }: Surroundings, cells: f32) {
         if !self.known {

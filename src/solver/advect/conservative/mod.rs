@@ -16,7 +16,7 @@
 //! - **Order.** x, y, z and z, y, x alternate.
 //! - **Fast flow.** A flux gathers as many cells upstream as it needs. While the volumes are positive, two faces never take the same
 //!   air. The step is divided into rounds where a cell would nearly run empty between two sweeps, or where the flow crosses more than
-//!   [`FURTHEST`] cells.
+//!   four cells (`strain.rs`). If few cells are so strained, only a box around them takes several rounds (`strained_box.rs`).
 //! - **Solids.** A cut face passes its open part, a closed face nothing. A cell beside a solid counts as whole, as for the pressure.
 //!   Parabolas read no value across a closed face.
 //! - **Sides.** Walls pass nothing. Air that enters through an open side is clean; that of an inflow has the scalars of the inflow. The
@@ -25,15 +25,15 @@
 //! Each thread interleaves [`ACROSS`] lines in scratch memory, so one kernel serves all axes. Empty lines are skipped, and scalars that
 //! are 0 along all of them.
 
-use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
 use self::interleave::{Found, Place};
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
+use self::strain::{EMPTIEST, Rounds, Strain};
+use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
 use super::scale_row;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::vectors::{Eight, Simd, f32x8};
-use crate::simd::{each_level, greatest};
+use crate::simd::vectors::Eight;
 use crate::solver::BoundaryCondition;
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::sides::GhostRules;
@@ -43,19 +43,8 @@ use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
 mod interleave;
 mod parabola;
-
-/// Limit of the number of cells of the velocity that the flow crosses in one round. Errors of the order of the axes depend on how
-/// far the flow moves compared with its own scale.
-const FURTHEST: f32 = 4.0;
-
-/// Limit of |V − 1| between two sweeps where a step takes several rounds.
-const EMPTIEST: f32 = 0.7;
-
-/// Limit of 1 − V between two sweeps where a step takes one round.
-const EMPTIEST_ALONE: f32 = 0.85;
-
-/// Limit of the number of rounds of a step.
-const MOST_ROUNDS: f32 = 1e3;
+mod strain;
+mod strained_box;
 
 /// Memory of the scheme.
 pub struct Sweeps {
@@ -70,63 +59,9 @@ pub struct Sweeps {
     pub backwards: bool,
     /// Cells along each edge of a cell of the velocity.
     finer: usize,
-}
-
-/// The greatest volumes that leave a cell in a step of one round, and speeds, over the bricks that scalars may reach \[cells\].
-#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct Strain {
-    /// By the first sweep, and by the first two, of the order x, y, z: 1 − V before the next sweep.
-    forwards: [f32; 2],
-    /// The same of the order z, y, x.
-    backwards: [f32; 2],
-    /// |V − 1| after all sweeps.
-    all: f32,
-    speed: f32,
-    /// Speed along y, the axis in the middle.
-    middle: f32,
-}
-
-/// Number of rounds of a step, and the distances that scalars cross in all of them \[cells\].
-struct Rounds {
-    count: f32,
-    /// In the first and the last sweep of each round.
-    ends: f32,
-    /// In the sweep between them.
-    middle: f32,
-}
-
-impl Strain {
-    fn most(self, other: Self) -> Self {
-        let pair = |a: [f32; 2], b: [f32; 2]| [0, 1].map(|i| a[i].max(b[i]));
-        Self {
-            forwards: pair(self.forwards, other.forwards),
-            backwards: pair(self.backwards, other.backwards),
-            all: self.all.max(other.all),
-            speed: self.speed.max(other.speed),
-            middle: self.middle.max(other.middle),
-        }
-    }
-
-    /// Divides a step into rounds, the first in the order z, y, x if `backwards`; scalars stay within `farthest` cells.
-    ///
-    /// A sweep along y draws air from cells that hold at least V₁ and hold at least V₂ after it. Of n cells upstream it takes at most
-    /// their air less n V₂, and what comes in behind them is less than the speed: n < speed/V₂, and n < speed/V₁. The sweeps at the ends
-    /// take no more cells than the air crosses, see [`halo`].
-    fn rounds(self, backwards: bool, finer: usize, farthest: f32) -> Rounds {
-        let most_speed = FURTHEST * finer as f32;
-        let [first, second] = if backwards { self.backwards } else { self.forwards };
-        let middle = self.middle / (1.0 - first.min(second));
-        let empties = first.max(second).max(self.all);
-        if empties <= EMPTIEST_ALONE && self.speed <= most_speed && middle <= farthest {
-            return Rounds { count: 1.0, ends: self.speed, middle };
-        }
-        let empties = self.forwards.into_iter().chain(self.backwards).fold(self.all, f32::max);
-        let count = (empties / EMPTIEST).max(self.speed / most_speed).ceil().clamp(2.0, MOST_ROUNDS);
-        // Cells that hold less air are crossed faster.
-        let middle = self.speed / (1.0 - (empties / count).min(EMPTIEST));
-        Rounds { count, ends: self.speed, middle }
-    }
+    /// What [`plan`](Self::plan) found.
+    rounds: Rounds,
+    strained: StrainedBox,
 }
 
 /// The input of a step.
@@ -146,12 +81,18 @@ pub fn farthest(crossed: f32) -> f32 {
     crossed / (1.0 - EMPTIEST)
 }
 
+/// Upper bound of the number of cells that scalars cross in the first and the last sweep of a round when the fastest air crosses
+/// `crossed`. In the box around strained cells the first sweep begins with at least this part of the air.
+fn fullest(crossed: f32) -> f32 {
+    crossed / EMPTIEST
+}
+
 /// Planes beside a slab that a sweep along z reads when the fastest air crosses `crossed` cells.
 ///
 /// The volumes of n cells upstream of a face hold n less what crosses the face behind them, so n = `crossed` cells hold what crosses the
 /// face; rounding may ask for one more. The parabola of the last reads [`BEYOND`] cells.
 pub fn halo(crossed: f32) -> usize {
-    (crossed.ceil().min(MOST_UPSTREAM as f32) as usize) + 2 + BEYOND
+    (fullest(crossed).ceil().min(MOST_UPSTREAM as f32) as usize) + 2 + BEYOND
 }
 
 impl Flow<'_> {
@@ -177,7 +118,15 @@ impl Sweeps {
             through_ends: [Vec::new(), Vec::new()],
             backwards: false,
             finer,
+            rounds: Rounds { count: 1.0, ends: 0.0, middle: 0.0 },
+            strained: StrainedBox::new(layout.dims),
         }
+    }
+
+    /// Whether the last step took more rounds in a part of the box.
+    #[cfg(test)]
+    pub fn has_strained_box(&self) -> bool {
+        self.strained.rounds > 0
     }
 
     /// Makes x the first axis of the next step.
@@ -185,8 +134,25 @@ impl Sweeps {
         self.backwards = false;
     }
 
-    /// Advects `scalars` and multiplies them by `decay`. Returns the net outflow through the sides \[cells\]. The fastest air crosses
-    /// `crossed` cells.
+    /// Divides a step into rounds. Returns true if [`advance`](Self::advance) will read all components of the velocity [`halo`] planes
+    /// beside a slab, and not only that along z. The fastest air crosses `crossed` cells.
+    pub fn plan(&mut self, flow: &Flow, bricks: &mut Bricks, crossed: f32) -> bool {
+        // The strain counts only where scalars may arrive.
+        bricks.dilate(flow.walls.surroundings(), farthest(crossed));
+        let strain = self.strain(flow, bricks);
+        self.rounds = strain.rounds(self.backwards, self.finer, farthest(crossed));
+        self.strained.rounds = 0;
+        if self.rounds.count > 1.0 {
+            self.strained.surround(&strain, bricks, self.finer, flow.walls.periodic());
+        }
+        if self.strained.rounds > 0 {
+            self.rounds = Rounds { count: 1.0, ends: fullest(strain.speed), middle: farthest(strain.speed) };
+        }
+        self.strained.rounds > 0
+    }
+
+    /// Advects `scalars` in the planned rounds and multiplies them by `decay`. Returns the net outflow through the sides \[cells\]. The
+    /// fastest air crosses `crossed` cells.
     pub fn advance(
         &mut self,
         flow: &Flow,
@@ -195,44 +161,21 @@ impl Sweeps {
         bricks: &mut Bricks,
         crossed: f32,
     ) -> [f64; 4] {
-        // The strain counts only where scalars may arrive.
-        bricks.dilate(flow.walls.surroundings(), farthest(crossed));
-        let Rounds { count, ends, middle } =
-            self.strain(flow, bricks).rounds(self.backwards, self.finer, farthest(crossed));
+        let Rounds { count, ends, middle } = self.rounds;
         bricks.dilate(flow.walls.surroundings(), ends.max(middle));
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
-        for round in 1..=count as u32 {
-            let decay = if round == count as u32 { *decay } else { [1.0; 4] };
-            let bounds = [ends, middle].map(|cells| (cells / count).ceil().min(1e9) as usize + 1);
-            self.round(flow, [flow.steps / count, crossed / count], bounds, &decay, scalars, bricks);
+        let bounds = [ends, middle].map(|cells| (cells / count).ceil().min(1e9) as usize + 1);
+        let most = [flow.steps / count, crossed / count];
+        let last = (count as u32).max(self.strained.rounds) - 1;
+        // Rounds of a box alternate too, and the last one alternates from step to step.
+        self.backwards ^= self.strained.rounds > 0 && last % 2 == 1;
+        for round in 0..=last {
+            let decay = if round == last { *decay } else { [1.0; 4] };
+            self.round(flow, most, bounds, (&decay, round), scalars, bricks);
         }
         flow.walls.ranks().gather(&mut self.left[0], 1);
         flow.walls.ranks().last_to_all(&mut self.left[1]);
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
-    }
-
-    /// Returns the strain of a step of one round.
-    fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> Strain {
-        let Layout { row, plane, .. } = flow.layout;
-        let [u, v, w] = flow.velocity;
-        let [low, high] = flow.layout.cell_planes();
-        self.strain[low..high].par_iter_mut().enumerate().for_each(|(k, most)| {
-            let (k, mut found) = (low + k, [Eight([0.0; ACROSS]); 7]);
-            for j in 0..flow.layout.dims.ny {
-                bricks.runs(j, k, |run, reached| {
-                    if reached {
-                        let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
-                        let pair = |field, stride| faces(field, at, n, stride);
-                        strain_row(pair(u, 1), pair(v, row), pair(w, plane), &mut found);
-                    }
-                });
-            }
-            let [a, b, c, d, all, speed, middle] =
-                found.map(|eight| flow.steps * eight.0.into_iter().fold(0.0, greatest));
-            *most = Strain { forwards: [a, b], backwards: [c, d], all, speed, middle };
-        });
-        flow.walls.ranks().gather(&mut self.strain, 1);
-        self.strain.iter().copied().fold(Strain::default(), Strain::most)
     }
 
     /// Sweeps once along each axis over `steps` = Δt/h, in which the fastest air of the box crosses `crossed` cells, and scalars fewer than
@@ -242,7 +185,7 @@ impl Sweeps {
         flow: &Flow,
         [steps, crossed]: [f32; 2],
         bounds: [usize; 2],
-        decay: &[f32; 4],
+        (decay, round): (&[f32; 4], u32),
         scalars: &mut [[f32; 4]],
         bricks: &Bricks,
     ) {
@@ -255,8 +198,9 @@ impl Sweeps {
         };
         let ends = [first, order.next_back().unwrap_or(first)];
         let most_upstream = MOST_UPSTREAM * self.finer;
-        let pass =
-            Pass { flow, steps, bounds, most_upstream, decay, ends, bricks, backwards: self.backwards };
+        let backwards = self.backwards;
+        let part = (self.strained.rounds > 0).then(|| self.strained.part(round));
+        let pass = Pass { flow, steps, bounds, most_upstream, decay, ends, bricks, backwards, part };
         let Self { threads, left: [of_planes, of_rows], through_ends, .. } = self;
         let mut along_z = |scalars: &mut [[f32; 4]]| {
             if flow.walls.ranks().is_alone() {
@@ -276,53 +220,6 @@ impl Sweeps {
     }
 }
 
-/// The faces below n cells from `at` on, and those above them.
-fn faces(field: &[f32], at: usize, n: usize, stride: usize) -> [&[f32]; 2] {
-    [&field[at..][..n], &field[at + stride..][..n]]
-}
-
-each_level! {
-    fn strain_row(u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) = strain_kernel;
-}
-
-/// Raises `most` to the values of a [`Strain`] \[m/s\] of cells between pairs of faces.
-#[inline(always)]
-fn strain_kernel<S: Simd>(s: S, u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) {
-    let n = u[0].len();
-    let zero = s.splat_f32x8(0.0);
-    let mut found = [zero; 7];
-    for (found, most) in found.iter_mut().zip(&*most) {
-        *found = most.load(s);
-    }
-    let mut rest = [[0.0; ACROSS]; 6];
-    for from in (0..n).step_by(ACROSS) {
-        let mut eight = [zero; 6];
-        for ((eight, rest), faces) in
-            eight.iter_mut().zip(&mut rest).zip([u[0], u[1], v[0], v[1], w[0], w[1]])
-        {
-            *eight = match faces[from..].first_chunk() {
-                Some(faces) => f32x8::load_array_ref(s, faces),
-                None => {
-                    rest[..n - from].copy_from_slice(&faces[from..n]);
-                    f32x8::load_array_ref(s, rest)
-                }
-            };
-        }
-        let [u0, u1, v0, v1, w0, w1] = eight;
-        let (x, y, z) = (u1 - u0, v1 - v0, w1 - w0);
-        let (xy, yz) = (x + y, y + z);
-        let middle = v0.abs().max(v1.abs());
-        let speed = u0.abs().max(u1.abs()).max(w0.abs().max(w1.abs())).max(middle);
-        let here = [x, xy.max(-z), z, yz.max(-x), (xy + z).abs(), speed, middle];
-        for (found, here) in found.iter_mut().zip(here) {
-            *found = here.max(*found);
-        }
-    }
-    for (most, found) in most.iter_mut().zip(found) {
-        most.store(found);
-    }
-}
-
 /// One round.
 struct Pass<'a> {
     flow: &'a Flow<'a>,
@@ -337,6 +234,8 @@ struct Pass<'a> {
     ends: [usize; 2],
     bricks: &'a Bricks,
     backwards: bool,
+    /// With a box around strained cells.
+    part: Option<Part<'a>>,
 }
 
 /// Interleaved lines along an axis, and the range of their cells that may be occupied after the sweep.
@@ -345,6 +244,15 @@ struct Bundle {
     axis: usize,
     place: Place,
     range: [usize; 2],
+    /// The first cell of the first line.
+    origin: [usize; 3],
+}
+
+impl Bundle {
+    /// The axis across which the lines lie.
+    fn lanes(&self) -> usize {
+        usize::from(self.axis == 0)
+    }
 }
 
 impl Pass<'_> {
@@ -377,7 +285,8 @@ impl Pass<'_> {
                     };
                     let at = layout.start(0, k) + from * across;
                     let place = Place { at, across, along: layout.strides()[axis], count };
-                    let bundle = Bundle { axis, place, range: [range.start, range.end] };
+                    let origin = if axis == 0 { [0, from, k] } else { [from, 0, k] };
+                    let bundle = Bundle { axis, place, range: [range.start, range.end], origin };
                     self.sweep(lines, bundle, &scalars, left);
                 }
             }
@@ -394,7 +303,8 @@ impl Pass<'_> {
                 let range = self.bricks.span_along(2, [from, from + count], j);
                 let at = layout.start(j, 0) + from;
                 let place = Place { at, across: 1, along: layout.plane, count };
-                self.sweep(lines, Bundle { axis: 2, place, range: [range.start, range.end] }, &scalars, left);
+                let (range, origin) = ([range.start, range.end], [from, j, 0]);
+                self.sweep(lines, Bundle { axis: 2, place, range, origin }, &scalars, left);
             }
         });
     }
@@ -428,7 +338,7 @@ impl Pass<'_> {
                 let span = self.bricks.span_along(2, [from, from + count], j);
                 let range = [span.start.max(window[0]), span.end.min(window[1])];
                 let place = Place { at: layout.start(j, 0) + from, across: 1, along: layout.plane, count };
-                self.sweep(lines, Bundle { axis: 2, place, range }, &scalars, through);
+                self.sweep(lines, Bundle { axis: 2, place, range, origin: [from, j, 0] }, &scalars, through);
             }
         });
         let [below, above] = through_ends;
@@ -447,7 +357,20 @@ impl Pass<'_> {
     /// Sweeps one bundle of lines; no other thread may access them. Out of line: it has three callers, and copies of it are slower.
     #[inline(never)]
     fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
-        let Bundle { axis, place, range: [first, end] } = bundle;
+        let part = self
+            .part
+            .filter(|part| part.meets(bundle.axis, bundle.lanes(), bundle.origin, bundle.place.count));
+        let bundle = match self.part {
+            Some(whole) if whole.is_local() => {
+                if part.is_none() {
+                    return;
+                }
+                let ([first, end], window) = (bundle.range, whole.window(bundle.axis));
+                Bundle { range: [first.max(window[0]), end.min(window[1])], ..bundle }
+            }
+            _ => bundle,
+        };
+        let Bundle { axis, place, range: [first, end], .. } = bundle;
         let walls = self.flow.walls;
         if first >= end || self.flow.is_still(axis) {
             return;
@@ -461,17 +384,17 @@ impl Pass<'_> {
             return;
         }
         let bundle = Bundle { range, ..bundle };
-        self.load_motion(lines, bundle);
+        self.load_motion(lines, bundle, part);
         let walled = self.load_walls(lines, bundle);
         let cells = [range[0] + HALO, range[1] + HALO];
         let deep = lines.weigh(cells);
         let wraps = walls.periodic()[axis] && range == [0, self.flow.layout.dims.array()[axis]];
-        let (is_first, upstream) = (self.ends[0] == axis, self.upstream(axis));
-        if !is_first {
+        let (is_whole, upstream) = (lines.whole, self.upstream(axis));
+        if !is_whole {
             lines.invert(cells);
         }
         for c in (0..4).filter(|&c| holds[c]) {
-            if !is_first {
+            if !is_whole {
                 lines.divide(c, cells);
             }
             self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
@@ -512,14 +435,15 @@ impl Pass<'_> {
     }
 
     /// Computes the volumes that cross the faces and those of the cells before the sweep.
-    fn load_motion(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) {
+    fn load_motion(&self, lines: &mut Lines, bundle: Bundle, part: Option<Part>) {
+        let Bundle { axis, place, range: [first, end], .. } = bundle;
         let (layout, velocity, walls) = (self.flow.layout, self.flow.velocity, self.flow.walls);
         let Place { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
         let from = at + first * along;
         let is_first = axis == self.ends[0];
-        let Lines { volume, courant, whole, .. } = lines;
-        *whole = is_first;
+        let Lines { courant, whole, .. } = lines;
+        *whole = is_first && part.is_none_or(|part| part.moved == 0.0);
         let crossing = &mut courant[first + HALO..end + HALO + 1];
         if axis == 0 {
             interleave::turn(&velocity[0], [from, across, count], self.steps, crossing);
@@ -531,14 +455,24 @@ impl Pass<'_> {
                 crossing[face - first] = Eight([0.0; ACROSS]);
             }
         }
-        if is_first {
+        if let Some(part) = part {
+            if !*whole {
+                self.load_volumes(lines, bundle, part);
+            }
+            let weights = part.of_round([axis, bundle.lanes()], bundle.origin, first);
+            weigh_faces(weights, &mut lines.courant[first + HALO..end + HALO + 1]);
+        }
+        let Lines { volume, courant, whole, .. } = lines;
+        if *whole {
             return;
         }
+        let crossing = &courant[first + HALO..end + HALO + 1];
         let out = &mut volume[first + HALO..end + HALO];
-        if axis == self.ends[1] {
+        let is_last_round = part.is_none_or(|part| !part.is_local());
+        if axis == self.ends[1] && is_last_round && !is_first {
             // Without divergence the last sweep makes V 1.
             interleave::volumes_before(crossing, out);
-        } else {
+        } else if part.is_none() {
             let before = self.ends[0];
             let fields = [&velocity[before][..], &velocity[before][layout.strides()[before]..]];
             interleave::gather_volumes(fields, [from, along, count], self.steps, out);
@@ -552,8 +486,37 @@ impl Pass<'_> {
         }
     }
 
+    /// Computes the volumes of a bundle in the box around strained cells, from the volumes that cross its faces in a step of one round.
+    fn load_volumes(&self, lines: &mut Lines, bundle: Bundle, part: Part) {
+        let (layout, velocity) = (self.flow.layout, self.flow.velocity);
+        let Bundle { axis, place: Place { at, across, along, count }, range: [first, end], origin } = bundle;
+        let (from, lanes) = (at + first * along, bundle.lanes());
+        let Lines { volume, courant, beside, .. } = lines;
+        let out = &mut volume[first + HALO..end + HALO];
+        out.fill(Eight([1.0; ACROSS]));
+        let swept = |other: usize| other != axis && (other == self.ends[0] || axis == self.ends[1]);
+        for other in 0..3 {
+            let weights = part.weights([axis, lanes, other], origin, first, swept(other));
+            if other == axis {
+                let [below, above] = [0, 1].map(|side| &courant[first + HALO + side..end + HALO + side]);
+                drain(weights, [below, above], out);
+                continue;
+            }
+            let faces = beside.each_mut().map(|faces| &mut faces[first + HALO..end + HALO]);
+            for (from, out) in [from, from + layout.strides()[other]].into_iter().zip(faces) {
+                if axis == 0 {
+                    interleave::turn(&velocity[other], [from, across, count], self.steps, out);
+                } else {
+                    interleave::gather(&velocity[other], [from, along, count], self.steps, out);
+                }
+            }
+            let [below, above] = beside.each_ref().map(|faces| &faces[first + HALO..end + HALO]);
+            drain(weights, [below, above], out);
+        }
+    }
+
     /// Marks open and closed inner faces in `lines`. Returns true if any is closed.
-    fn load_walls(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end] }: Bundle) -> bool {
+    fn load_walls(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end], .. }: Bundle) -> bool {
         let Some(flags) = self.flow.flags else { return false };
         let Place { at, across, along, count } = place;
         let n = self.flow.layout.dims.array()[axis];
@@ -573,7 +536,13 @@ impl Pass<'_> {
     }
 
     /// Fills the ghost cells of a bundle: boundary values beyond the sides of the box, 0 elsewhere.
-    fn load_ghosts(&self, lines: &mut Lines, c: usize, Bundle { axis, place, range }: Bundle, beyond: usize) {
+    fn load_ghosts(
+        &self,
+        lines: &mut Lines,
+        c: usize,
+        Bundle { axis, place, range, .. }: Bundle,
+        beyond: usize,
+    ) {
         const NONE: Eight = Eight([0.0; ACROSS]);
         let [first, end] = range;
         let n = self.flow.layout.dims.array()[axis];
@@ -637,29 +606,5 @@ impl Pass<'_> {
                 *left += [-sum, sum][is_high];
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_takes_one_round_while_some_air_is_left_in_its_order_of_axes() {
-        let strain = Strain {
-            forwards: [0.8, 0.5],
-            backwards: [0.2, 0.9],
-            speed: 3.4,
-            middle: 2.0,
-            ..Strain::default()
-        };
-        let rounds = |strain: Strain, backwards| strain.rounds(backwards, 1, 11.0).count;
-        assert_eq!(rounds(strain, false), 1.0);
-        assert_eq!(rounds(strain, true), 2.0, "0.1 is left");
-        assert_eq!(rounds(Strain { speed: 4.1, ..strain }, false), 2.0, "too fast");
-        assert_eq!(rounds(Strain { all: 2.5, ..strain }, false), 4.0, "divergent");
-        let drained = Strain { forwards: [0.84, 0.84], ..strain };
-        assert_eq!(rounds(drained, false), 2.0, "smoke may cross 12.5 cells along y");
-        assert_eq!(rounds(Strain { middle: 1.0, ..drained }, false), 1.0);
     }
 }

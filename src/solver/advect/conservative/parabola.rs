@@ -44,6 +44,8 @@ pub struct Lines {
     pub courant: Vec<Eight>,
     /// 1 at open faces below cells, −1 at closed ones.
     pub open: Vec<Eight>,
+    /// Volumes that cross two faces of each cell across another axis.
+    pub beside: [Vec<Eight>; 2],
     /// Fluxes of the current scalar through the first and the last face.
     pub ends: [Eight; 2],
     /// Volume that crosses each face from the cell next to it, signed \[cells\].
@@ -85,6 +87,7 @@ impl Lines {
             ones: vec![Eight([1.0; ACROSS]); n + 2 * HALO + 1],
             courant: new(),
             open: new(),
+            beside: [new(), new()],
             ends: [Eight([0.0; ACROSS]); 2],
             takes: new(),
             share: new(),

@@ -194,6 +194,27 @@ fn fast_air_and_thin_slabs_have_the_bytes_of_one_process() {
 }
 
 #[test]
+fn a_box_around_strained_air_has_the_bytes_of_one_process() {
+    for sides in [[CLOSED; 3], [CLOSED, OPEN, PERIODIC]] {
+        let mut config = scene([80, 64, 72], sides);
+        config.time = TimeControl { cfl: 40.0, max_substeps: 1 };
+        let shaken = |solver: &mut Solver| {
+            let shake = |c: usize, [x, y, z]: [f32; 3]| {
+                let [x, y, z] = [x - 4.0, y - 3.2, z - 3.4];
+                let strength = 3.0 * (-(x * x + y * y + z * z) / 0.3).exp();
+                strength * [(8.0 * x).sin() * (8.0 * y).cos(), -(8.0 * x).cos() * (8.0 * y).sin(), 0.0][c]
+            };
+            solver.fill(shake, |[x, ..]| [x; 4]);
+        };
+        check("strained", &config, &params(), shaken);
+        let mut solver = Solver::new(config, params(), vec![]).unwrap();
+        shaken(&mut solver);
+        solver.step(0.08).unwrap();
+        assert!(solver.fields.sweeps.as_ref().unwrap().has_strained_box(), "{:?}", solver.stats());
+    }
+}
+
+#[test]
 fn iterative_projections_have_the_bytes_of_one_process() {
     let mixed = [CLOSED, OPEN, [BoundaryCondition::Open, BoundaryCondition::Closed]];
     for (n, sides) in [mixed, [CLOSED, OPEN, PERIODIC], [PERIODIC; 3]].into_iter().enumerate() {

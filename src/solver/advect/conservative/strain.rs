@@ -1,0 +1,227 @@
+//! Strain: how much of its air each cell would lose between the sweeps of a step of one round. It decides how many rounds a step takes.
+
+use fearless_simd::prelude::*;
+use rayon::prelude::*;
+
+use super::parabola::ACROSS;
+use super::{Flow, Sweeps};
+use crate::grid::Layout;
+use crate::simd::vectors::{Eight, Simd, f32x8};
+use crate::simd::{each_level, greatest};
+use crate::solver::storage::active_bricks::Bricks;
+
+/// Limit of the number of cells of the velocity that the flow crosses in one round. Errors of the order of the axes depend on how
+/// far the flow moves compared with its own scale.
+pub const FURTHEST: f32 = 4.0;
+
+/// Limit of |V − 1| between two sweeps where a step takes several rounds.
+pub const EMPTIEST: f32 = 0.7;
+
+/// Limit of 1 − V between two sweeps where a step takes one round.
+const EMPTIEST_ALONE: f32 = 0.85;
+
+/// Limit of 1 − V between two sweeps of cells that are not strained.
+pub const CALM: f32 = 0.5;
+
+/// Limit of the number of rounds of a step.
+const MOST_ROUNDS: f32 = 1e3;
+
+/// The greatest volumes that leave a cell in a step of one round, and speeds, over the bricks that scalars may reach \[cells\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Strain {
+    /// By the first sweep, and by the first two, of the order x, y, z: 1 − V before the next sweep.
+    pub forwards: [f32; 2],
+    /// The same of the order z, y, x.
+    pub backwards: [f32; 2],
+    /// |V − 1| after all sweeps.
+    pub all: f32,
+    pub speed: f32,
+    /// Speed along y, the axis in the middle.
+    pub middle: f32,
+    /// Cells from the lower side of the box to the end of the strained cells, along each axis; 0 if there are none.
+    pub from_low: [u32; 3],
+    /// Cells from the first of the strained cells to the upper side.
+    pub from_high: [u32; 3],
+}
+
+/// Number of rounds of a step, and the distances that scalars cross in all of them \[cells\].
+#[derive(Clone, Copy, Debug)]
+pub struct Rounds {
+    pub count: f32,
+    /// In the first and the last sweep of each round.
+    pub ends: f32,
+    /// In the sweep between them.
+    pub middle: f32,
+}
+
+impl Strain {
+    fn most(self, other: Self) -> Self {
+        let pair = |a: [f32; 2], b: [f32; 2]| [0, 1].map(|i| a[i].max(b[i]));
+        let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|i| a[i].max(b[i]));
+        Self {
+            forwards: pair(self.forwards, other.forwards),
+            backwards: pair(self.backwards, other.backwards),
+            all: self.all.max(other.all),
+            speed: self.speed.max(other.speed),
+            middle: self.middle.max(other.middle),
+            from_low: three(self.from_low, other.from_low),
+            from_high: three(self.from_high, other.from_high),
+        }
+    }
+
+    /// The greatest volume that leaves a cell before the last sweep, in either order of axes, or is missing after it.
+    pub fn greatest(&self) -> f32 {
+        self.forwards.into_iter().chain(self.backwards).fold(self.all, f32::max)
+    }
+
+    /// Divides a step into rounds, the first in the order z, y, x if `backwards`; scalars stay within `farthest` cells.
+    ///
+    /// A sweep along y draws air from cells that hold at least V₁ and hold at least V₂ after it. Of n cells upstream it takes at most
+    /// their air less n V₂, and what comes in behind them is less than the speed: n < speed/V₂, and n < speed/V₁. The sweeps at the ends
+    /// take no more cells than the air crosses, see [`halo`](super::halo).
+    pub fn rounds(self, backwards: bool, finer: usize, farthest: f32) -> Rounds {
+        let most_speed = FURTHEST * finer as f32;
+        let [first, second] = if backwards { self.backwards } else { self.forwards };
+        let middle = self.middle / (1.0 - first.min(second));
+        let empties = first.max(second).max(self.all);
+        if empties <= EMPTIEST_ALONE && self.speed <= most_speed && middle <= farthest {
+            return Rounds { count: 1.0, ends: self.speed, middle };
+        }
+        let empties = self.greatest();
+        let count = (empties / EMPTIEST).max(self.speed / most_speed).ceil().clamp(2.0, MOST_ROUNDS);
+        // Cells that hold less air are crossed faster.
+        let middle = self.speed / (1.0 - (empties / count).min(EMPTIEST));
+        Rounds { count, ends: self.speed, middle }
+    }
+}
+
+impl Sweeps {
+    /// Returns the strain of a step of one round.
+    pub(super) fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> Strain {
+        let Layout { row, plane, dims, .. } = flow.layout;
+        let [u, v, w] = flow.velocity;
+        let [low, high] = flow.layout.cell_planes();
+        let calm = CALM / flow.steps;
+        self.strain[low..high].par_iter_mut().enumerate().for_each(|(k, most)| {
+            let (k, mut found) = (low + k, [Eight([0.0; ACROSS]); 7]);
+            let mut strained = [[usize::MAX, 0]; 2];
+            for j in 0..dims.ny {
+                bricks.runs(j, k, |run, reached| {
+                    if !reached {
+                        return;
+                    }
+                    let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
+                    let pair = |field, stride| faces(field, at, n, stride);
+                    let [u, v, w] = [pair(u, 1), pair(v, row), pair(w, plane)];
+                    let mut here = [Eight([0.0; ACROSS]); 7];
+                    strain_row(u, v, w, &mut here);
+                    if here[..4].iter().flat_map(|eight| eight.0).any(|lost| lost > calm) {
+                        let is_strained = |&i: &usize| {
+                            let [x, y, z] = [u, v, w].map(|[low, high]| high[i] - low[i]);
+                            [x, x + y, -z, z, y + z, -x].into_iter().any(|lost| lost > calm)
+                        };
+                        let ends = [(0..n).find(is_strained), (0..n).rfind(is_strained)];
+                        if let [Some(first), Some(last)] = ends.map(|i| i.map(|i| run.start + i)) {
+                            strained[0] = [strained[0][0].min(first), strained[0][1].max(last + 1)];
+                            strained[1] = [strained[1][0].min(j), j + 1];
+                        }
+                    }
+                    for (found, here) in found.iter_mut().zip(here) {
+                        (0..ACROSS).for_each(|l| found.0[l] = greatest(here.0[l], found.0[l]));
+                    }
+                });
+            }
+            let [a, b, c, d, all, speed, middle] =
+                found.map(|eight| flow.steps * eight.0.into_iter().fold(0.0, greatest));
+            *most = Strain {
+                forwards: [a, b],
+                backwards: [c, d],
+                all,
+                speed,
+                middle,
+                from_low: [0; 3],
+                from_high: [0; 3],
+            };
+            if let [[x, x_end], [y, y_end]] = strained
+                && x < x_end
+            {
+                most.from_low = [x_end, y_end, k + 1].map(|n| n as u32);
+                most.from_high = [dims.nx - x, dims.ny - y, dims.nz - k].map(|n| n as u32);
+            }
+        });
+        flow.walls.ranks().gather(&mut self.strain, 1);
+        self.strain.iter().copied().fold(Strain::default(), Strain::most)
+    }
+}
+
+/// The faces below n cells from `at` on, and those above them.
+fn faces(field: &[f32], at: usize, n: usize, stride: usize) -> [&[f32]; 2] {
+    [&field[at..][..n], &field[at + stride..][..n]]
+}
+
+each_level! {
+    fn strain_row(u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) = strain_kernel;
+}
+
+/// Raises `most` to the values of a [`Strain`] \[m/s\] of cells between pairs of faces.
+#[inline(always)]
+fn strain_kernel<S: Simd>(s: S, u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], most: &mut [Eight; 7]) {
+    let n = u[0].len();
+    let zero = s.splat_f32x8(0.0);
+    let mut found = [zero; 7];
+    for (found, most) in found.iter_mut().zip(&*most) {
+        *found = most.load(s);
+    }
+    let mut rest = [[0.0; ACROSS]; 6];
+    for from in (0..n).step_by(ACROSS) {
+        let mut eight = [zero; 6];
+        for ((eight, rest), faces) in
+            eight.iter_mut().zip(&mut rest).zip([u[0], u[1], v[0], v[1], w[0], w[1]])
+        {
+            *eight = match faces[from..].first_chunk() {
+                Some(faces) => f32x8::load_array_ref(s, faces),
+                None => {
+                    rest[..n - from].copy_from_slice(&faces[from..n]);
+                    f32x8::load_array_ref(s, rest)
+                }
+            };
+        }
+        let [u0, u1, v0, v1, w0, w1] = eight;
+        let (x, y, z) = (u1 - u0, v1 - v0, w1 - w0);
+        let (xy, yz) = (x + y, y + z);
+        let middle = v0.abs().max(v1.abs());
+        let speed = u0.abs().max(u1.abs()).max(w0.abs().max(w1.abs())).max(middle);
+        let here = [x, xy.max(-z), z, yz.max(-x), (xy + z).abs(), speed, middle];
+        for (found, here) in found.iter_mut().zip(here) {
+            *found = here.max(*found);
+        }
+    }
+    for (most, found) in most.iter_mut().zip(found) {
+        most.store(found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_takes_one_round_while_some_air_is_left_in_its_order_of_axes() {
+        let strain = Strain {
+            forwards: [0.8, 0.5],
+            backwards: [0.2, 0.9],
+            speed: 3.4,
+            middle: 2.0,
+            ..Strain::default()
+        };
+        let rounds = |strain: Strain, backwards| strain.rounds(backwards, 1, 11.0).count;
+        assert_eq!(rounds(strain, false), 1.0);
+        assert_eq!(rounds(strain, true), 2.0, "0.1 is left");
+        assert_eq!(rounds(Strain { speed: 4.1, ..strain }, false), 2.0, "too fast");
+        assert_eq!(rounds(Strain { all: 2.5, ..strain }, false), 4.0, "divergent");
+        let drained = Strain { forwards: [0.84, 0.84], ..strain };
+        assert_eq!(rounds(drained, false), 2.0, "smoke may cross 12.5 cells along y");
+        assert_eq!(rounds(Strain { middle: 1.0, ..drained }, false), 1.0);
+    }
+}

@@ -1,0 +1,279 @@
+//! A box around the strained cells, in which a step takes several rounds while the rest of the air takes one.
+//!
+//! A weight Φ is 1 in the box and falls to 0 over a ramp around it. With c rounds in the box, the first c − 1 move the air by Φ/c of the
+//! step, and the last one, everywhere, by the remainder:
+//!
+//! ```text
+//!     F_r = F Φ/c  (r < c),   F_c = F (1 − (c − 1)/c Φ),   Σ F_r = F
+//! ```
+//!
+//! F without divergence makes V 1 again after all rounds, but in the ramp not after each. With d the part of Φ F that earlier rounds have
+//! moved, a round begins with V = 1 − d ΔΦF, and every sweep of it changes V as usual.
+//!
+//! The ramp is so long that this leaves in each of its cells 1 − [`EMPTIEST`] at least.
+
+use fearless_simd::prelude::*;
+
+use super::parabola::ACROSS;
+use super::strain::{CALM, EMPTIEST, FURTHEST, Strain};
+use crate::grid::Dims;
+use crate::simd::each_level;
+use crate::simd::vectors::{Eight, Simd, f32x8};
+use crate::solver::storage::active_bricks::Bricks;
+
+/// Cells of the shortest ramp.
+const SHORTEST_RAMP: f32 = 8.0;
+
+/// Limit of |V − 1| after all sweeps: the ramp leaves no more room.
+const MOST_DIVERGENCE: f32 = 0.01;
+
+/// Cells around the support of Φ that a sweep loads: it moves nothing there, but parabolas read them.
+const AROUND: usize = 4;
+
+/// Limit of the share of occupied bricks in the box.
+const LARGEST: f32 = 0.5;
+
+/// The box and its weights.
+pub struct StrainedBox {
+    /// Number of rounds in the box, or 0 if the step has none.
+    pub rounds: u32,
+    /// Cells with Φ above 0 on a face.
+    support: [[usize; 2]; 3],
+    /// Factors of Φ at the middles of cells and at faces, along each axis.
+    cells: [Vec<f32>; 3],
+    faces: [Vec<f32>; 3],
+}
+
+/// One round: the part of the step that it moves across a face is `base` + `slope` Φ.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    around: &'a StrainedBox,
+    pub base: f32,
+    pub slope: f32,
+    /// The part of Φ F that earlier rounds have moved.
+    pub moved: f32,
+}
+
+/// Weights of the faces of interleaved lines: `base` + `lanes` · `along`.
+#[derive(Clone, Copy)]
+pub struct Weights<'a> {
+    pub base: f32,
+    pub lanes: Eight,
+    pub along: &'a [f32],
+}
+
+impl StrainedBox {
+    /// Makes a box without cells.
+    pub fn new(dims: Dims) -> Self {
+        let [cells, faces] = [0, 1].map(|more| dims.array().map(|n| vec![0.0; n + more]));
+        Self { rounds: 0, support: [[0; 2]; 3], cells, faces }
+    }
+
+    /// Puts the box around the strained cells if that is cheaper than several rounds everywhere. `finer` is the number of cells along
+    /// each edge of a cell of the velocity. Periodic axes it takes whole.
+    pub fn surround(&mut self, strain: &Strain, bricks: &Bricks, finer: usize, periodic: [bool; 3]) {
+        self.rounds = 0;
+        let n = self.cells.each_ref().map(Vec::len);
+        if strain.speed > FURTHEST * finer as f32 || strain.all > MOST_DIVERGENCE || strain.from_low[0] == 0 {
+            return;
+        }
+        let count = (strain.greatest() / EMPTIEST).ceil().max(2.0);
+        // Two sweeps lose CALM and what Φ changes along two axes.
+        let ramp = 2.0 * strain.speed * (1.0 - 1.0 / count) / (EMPTIEST - CALM);
+        let ramp = ramp.ceil().max(SHORTEST_RAMP);
+        for axis in 0..3 {
+            let inner = if periodic[axis] {
+                [0, n[axis]]
+            } else {
+                [n[axis] - strain.from_high[axis] as usize, strain.from_low[axis] as usize]
+            };
+            let weight = |x: f32| {
+                let beyond = (inner[0] as f32 - x).max(x - inner[1] as f32);
+                ((ramp - beyond) / ramp).clamp(0.0, 1.0)
+            };
+            (0..n[axis]).for_each(|i| self.cells[axis][i] = weight(i as f32 + 0.5));
+            (0..=n[axis]).for_each(|i| self.faces[axis][i] = weight(i as f32));
+            let far = ramp as usize;
+            self.support[axis] = [inner[0].saturating_sub(far), (inner[1] + far).min(n[axis])];
+        }
+        if bricks.share_within(self.support) <= LARGEST {
+            self.rounds = count as u32;
+        }
+    }
+
+    /// The given round, from 0 on.
+    pub fn part(&self, round: u32) -> Part<'_> {
+        let [count, round] = [self.rounds, round].map(|n| n as f32);
+        let moved = round / count;
+        if round + 1.0 < count {
+            Part { around: self, base: 0.0, slope: 1.0 / count, moved }
+        } else {
+            Part { around: self, base: 1.0, slope: -moved, moved }
+        }
+    }
+}
+
+impl<'a> Part<'a> {
+    /// Whether the round moves nothing outside the box.
+    pub fn is_local(&self) -> bool {
+        self.base == 0.0
+    }
+
+    /// Whether Φ is above 0 on a face of some lines along `axis`: `count` lines beside each other along `lanes`, of which the first begins at
+    /// cell `origin`.
+    pub fn meets(&self, axis: usize, lanes: usize, origin: [usize; 3], count: usize) -> bool {
+        (0..3).filter(|&a| a != axis).all(|a| {
+            let [first, end] = self.around.support[a];
+            origin[a] < end && origin[a] + (if a == lanes { count } else { 1 }) > first
+        })
+    }
+
+    /// The cells of lines along `axis` that a local round loads.
+    pub fn window(&self, axis: usize) -> [usize; 2] {
+        let [first, end] = self.around.support[axis];
+        [first.saturating_sub(AROUND), (end + AROUND).min(self.around.cells[axis].len())]
+    }
+
+    /// Weights of both faces across `across` of cells of lines along `axis`: the part of the step that has crossed them, with this round
+    /// if its sweep across them `has_moved`, else before it. Lines are as for [`meets`](Self::meets); `first` is the first cell of each.
+    pub fn weights(
+        &self,
+        [axis, lanes, across]: [usize; 3],
+        origin: [usize; 3],
+        first: usize,
+        has_moved: bool,
+    ) -> [Weights<'a>; 2] {
+        let (base, slope) = if has_moved { (self.base, self.moved + self.slope) } else { (0.0, self.moved) };
+        [0, 1].map(|side| self.side([axis, lanes, across], origin, first, side, [base, slope]))
+    }
+
+    /// Weights of the faces below cells from `first` on of lines along `axis`, in this round.
+    pub fn of_round(&self, [axis, lanes]: [usize; 2], origin: [usize; 3], first: usize) -> Weights<'a> {
+        self.side([axis, lanes, axis], origin, first, 0, [self.base, self.slope])
+    }
+
+    fn side(
+        &self,
+        [axis, lanes, across]: [usize; 3],
+        origin: [usize; 3],
+        first: usize,
+        side: usize,
+        [base, slope]: [f32; 2],
+    ) -> Weights<'a> {
+        let StrainedBox { cells, faces, .. } = self.around;
+        let factors = |a: usize| if a == across { &faces[a][side..] } else { &cells[a][..] };
+        let other = 3 - axis - lanes;
+        let factor = slope * factors(other)[origin[other]];
+        let mut eight = Eight([0.0; ACROSS]);
+        eight.0.iter_mut().zip(&factors(lanes)[origin[lanes]..]).for_each(|(out, of)| *out = factor * of);
+        Weights { base, lanes: eight, along: &factors(axis)[first..] }
+    }
+}
+
+each_level! {
+    /// Multiplies volumes that cross faces by weights.
+    pub fn weigh_faces(weights: Weights, crossing: &mut [Eight]) = weigh_kernel;
+}
+
+#[inline(always)]
+fn weigh_kernel<S: Simd>(s: S, Weights { base, lanes, along }: Weights, crossing: &mut [Eight]) {
+    let (base, lanes) = (s.splat_f32x8(base), lanes.load(s));
+    for (crossing, &along) in crossing.iter_mut().zip(along) {
+        crossing.store(lanes.mul_add(s.splat_f32x8(along), base) * crossing.load(s));
+    }
+}
+
+each_level! {
+    /// Takes from volumes of cells what leaves through two opposite faces: weights times volumes that cross.
+    pub fn drain(weights: [Weights; 2], crossing: [&[Eight]; 2], volume: &mut [Eight]) = drain_kernel;
+}
+
+#[inline(always)]
+fn drain_kernel<S: Simd>(
+    s: S,
+    [low, high]: [Weights; 2],
+    [below, above]: [&[Eight]; 2],
+    volume: &mut [Eight],
+) {
+    let n = volume.len();
+    let (below, above) = (&below[..n], &above[..n]);
+    let (low_along, high_along) = (&low.along[..n], &high.along[..n]);
+    let base = s.splat_f32x8(low.base);
+    let (low, high): (f32x8<S>, f32x8<S>) = (low.lanes.load(s), high.lanes.load(s));
+    for i in 0..n {
+        let low = low.mul_add(s.splat_f32x8(low_along[i]), base);
+        let high = high.mul_add(s.splat_f32x8(high_along[i]), base);
+        let gained = low.mul_add(below[i].load(s), -(high * above[i].load(s)));
+        volume[i].store(volume[i].load(s) + gained);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::grid::Dims;
+    use crate::solver::{Advection, BoundaryCondition, Config, Params, Smoke, Solver, TimeControl};
+
+    /// Air that hardly moves but in a ball of a few cells, where it is stretched by its extent in a step and moves two cells at most.
+    fn shaken(
+        sides: [[BoundaryCondition; 2]; 3],
+        scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
+    ) -> Solver {
+        let time = TimeControl { cfl: f32::MAX, max_substeps: 1 };
+        let advection = Advection::Conservative;
+        let config = Config::new(Dims::new([96, 80, 88]).unwrap(), 1.0);
+        let still = Smoke { buoyancy: 0.0, dissipation: 0.0, diffusion: 0.0 };
+        let params = Params {
+            heat_buoyancy: 0.0,
+            cooling: 0.0,
+            vorticity: 0.0,
+            smoke: [still; 3],
+            ..Params::default()
+        };
+        let mut solver = Solver::new(Config { time, advection, sides, ..config }, params, vec![]).unwrap();
+        let shake = |c: usize, at: [f32; 3]| {
+            let [x, y, z] = [at[0] - 40.0, at[1] - 41.0, at[2] - 45.0];
+            let strength = (-(x * x + y * y + z * z) / 30.0).exp();
+            strength * [(0.8 * x).sin() * (0.8 * y).cos(), -(0.8 * x).cos() * (0.8 * y).sin(), 0.0][c]
+        };
+        solver.fill(|c, at| shake(c, at) + 0.1 * (0.2 * at[(c + 1) % 3]).sin(), scalars);
+        solver
+    }
+
+    fn step(solver: &mut Solver) {
+        solver.step(2.0 / solver.stats().max_speed).unwrap();
+        let strained = &solver.fields.sweeps.as_ref().unwrap().strained;
+        assert!(strained.rounds > 1, "{:?}", solver.stats());
+    }
+
+    #[test]
+    fn uniform_fields_stay_uniform_and_sums_are_kept() {
+        let [closed, open, around] =
+            [BoundaryCondition::Closed, BoundaryCondition::Open, BoundaryCondition::Periodic]
+                .map(|side| [side; 2]);
+        for sides in [[closed; 3], [around, closed, around], [closed, closed, [open[0], closed[0]]]] {
+            let stripes = |[x, y, z]: [f32; 3]| (x + 2.0 * y + 3.0 * z).sin().powi(4);
+            let mut solver = shaken(sides, |at| [1.0, stripes(at), 0.0, -20.0]);
+            let before = solver.stats().clone();
+            for _ in 0..3 {
+                step(&mut solver);
+            }
+            let (layout, after) = (solver.layout(), solver.stats());
+            let left = after.left.unwrap();
+            for (c, was, is) in [(0, before.mass[0], after.mass[0]), (1, before.mass[1], after.mass[1])] {
+                let change = (is + left[c] - was) / was;
+                assert!(change.abs() < 2e-6, "{sides:?}: colour {c} changed by {change:e}");
+            }
+            for k in 0..88 {
+                // Clean air comes in through an open side.
+                for cell in &solver.scalars()[layout.at(0, 40, k)..layout.at(96, 40, k)] {
+                    let off = (cell[0] - 1.0).abs().max((cell[3] + 20.0).abs() / 20.0);
+                    assert!(
+                        off < 2e-5 || sides[2] == [open[0], closed[0]] && k < 8,
+                        "{sides:?} {k}: {cell:?}"
+                    );
+                    assert!(cell[1] > -1e-6 && cell[1] < 1.02, "{sides:?} {k}: {cell:?}");
+                }
+            }
+        }
+    }
+}
