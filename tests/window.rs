@@ -481,7 +481,8 @@ fn scrubs_and_exports(rig: &mut Rig) {
     click(rig, &state, "export.frames");
     let state = rig.until("a path", |s| s["places"]["export"].is_array());
     click(rig, &state, "export");
-    rig.until("the frames", |s| {
+    // Pictures of files take a second each.
+    rig.until_within(Duration::from_secs(180), "the frames", |s| {
         s["notice"].as_str().is_some_and(|text| text.starts_with("Written to ")) && s["exporting"].is_null()
     });
     let files = fs::read_dir(rig.folder.path().join("plume-frames")).unwrap().count();

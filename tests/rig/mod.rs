@@ -112,7 +112,12 @@ impl Rig {
 
     /// Waits until the reported state satisfies `holds`, and returns it.
     pub fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        self.until_within(PATIENCE, what, holds)
+    }
+
+    /// As [`Rig::until`], for so long.
+    pub fn until_within(&mut self, patience: Duration, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + patience;
         loop {
             let state = self.state();
             if let Some(state) = state.as_ref().filter(|s| holds(s)) {
