@@ -39,7 +39,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "volume",
         ],
     ),
-    ("worker", &["grid", "packed", "parameter", "snapshot", "solver"]),
+    ("worker", &["grid", "parameter", "room", "snapshot", "solver"]),
     (
         "app",
         &["grid", "look", "output", "parameter", "render", "scene", "snapshot", "solver", "volume", "worker"],

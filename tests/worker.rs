@@ -68,6 +68,7 @@ impl Simulation for Counter {
     fn capture(&self, into: &mut Snapshot, with_velocity: bool) {
         into.dims = Dims::new([1, 1, 1]).unwrap();
         into.time = f64::from(self.steps) * f64::from(DT);
+        into.stats.step = self.steps.into();
         let numbers = [self.dabs as f32, self.steps as f32, self.params.vorticity, self.sources as f32];
         into.smoke = vec![numbers.map(f16::from_f32)];
         into.velocity = if with_velocity { vec![[f16::ONE; 4]] } else { Vec::new() };

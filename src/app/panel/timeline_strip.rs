@@ -5,7 +5,7 @@ use egui::{Button, Context, DragValue, Frame, Margin, RichText, Slider, TopBotto
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Playback;
-use crate::room;
+use crate::scene::memory;
 
 /// Width of the numbers at the right of the slider \[pt\].
 const NUMBERS: f32 = 96.0;
@@ -38,14 +38,14 @@ fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
     let mut shown = playback.at.unwrap_or(last);
     ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 60.0).max(60.0);
     let slider = Slider::new(&mut shown, first..=last).show_value(false);
-    let memory = room::human(playback.bytes as u64);
-    let most = room::human(playback.limit as u64);
+    let used = memory::human(playback.bytes as u64);
+    let most = memory::human(playback.limit as u64);
     let place = match playback.disk {
-        Some([used, limit]) => {
-            let [used, limit] = [used, limit].map(room::human);
-            format!("{memory} of {most} in memory, {used} of {limit} on the disk")
+        Some(room) => {
+            let [on_disk, room] = room.map(memory::human);
+            format!("{used} of {most} in memory, {on_disk} of {room} on the disk")
         }
-        None => format!("{memory} of {most}"),
+        None => format!("{used} of {most}"),
     };
     let flow = match playback.first_flow {
         Some(n) => format!("Velocity is kept from frame {n} on: its newest 256 MiB."),
