@@ -69,36 +69,6 @@ impl Solver {
         self.fields.layout.planes()[0] < 0
     }
 
-    /// Whether there is one rank only.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.ranks().is_alone()
-    }
-
-    /// Number of this rank.
-    pub(crate) fn rank(&self) -> usize {
-        self.ranks().owner(self.fields.layout.cell_planes()[0])
-    }
-
-    /// The rank whose slab has plane `k` of the cells of smoke, or of the velocity.
-    pub(crate) fn owner_of_plane(&self, is_of_smoke: bool, k: usize) -> usize {
-        if is_of_smoke { self.smoke_ranks().owner(k) } else { self.ranks().owner(k) }
-    }
-
-    /// The lists of all ranks, in their order, on the first; others get an empty one.
-    pub(crate) fn lists_to_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
-        self.ranks().deal(|rank| if rank == 0 { list } else { &[] })
-    }
-
-    /// Sends bytes to the first rank.
-    pub(crate) fn send_to_first(&self, bytes: &[u8]) {
-        self.ranks().send_to_first(bytes);
-    }
-
-    /// Receives on the first rank as many bytes as `rank` sends.
-    pub(crate) fn receive(&self, rank: usize, bytes: &mut [u8]) {
-        self.ranks().receive(rank, bytes);
-    }
-
     /// Brings to each rank the planes that leaves of a volume read beside its slab: a leaf of 8 planes may begin in one slab and end in
     /// the next.
     pub fn exchange_leaves(&mut self) {
@@ -131,6 +101,40 @@ impl Solver {
         let (nz, finer) = (layout.dims.nz as isize, fields.finer() as isize);
         let ks = ks.map(|k| finer * k.clamp(0, nz) + k.min(0) + (k - nz).max(0));
         smoke.1.bring(smoke.0, &mut fields.scalars, ks);
+    }
+}
+
+/// What files of several ranks are written with.
+#[cfg(feature = "files")]
+impl Solver {
+    /// Whether there is one rank only.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.ranks().is_alone()
+    }
+
+    /// Number of this rank.
+    pub(crate) fn rank(&self) -> usize {
+        self.ranks().owner(self.fields.layout.cell_planes()[0])
+    }
+
+    /// The rank whose slab has plane `k` of the cells of smoke, or of the velocity.
+    pub(crate) fn owner_of_plane(&self, is_of_smoke: bool, k: usize) -> usize {
+        if is_of_smoke { self.smoke_ranks().owner(k) } else { self.ranks().owner(k) }
+    }
+
+    /// The lists of all ranks, in their order, on the first; others get an empty one.
+    pub(crate) fn lists_to_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
+        self.ranks().deal(|rank| if rank == 0 { list } else { &[] })
+    }
+
+    /// Sends bytes to the first rank.
+    pub(crate) fn send_to_first(&self, bytes: &[u8]) {
+        self.ranks().send_to_first(bytes);
+    }
+
+    /// Receives on the first rank as many bytes as `rank` sends.
+    pub(crate) fn receive(&self, rank: usize, bytes: &mut [u8]) {
+        self.ranks().receive(rank, bytes);
     }
 }
 

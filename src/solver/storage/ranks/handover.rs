@@ -99,7 +99,11 @@ impl Ranks {
         };
         all.into_iter().filter(|range| *range != NOTHING).reduce(both)
     }
+}
 
+/// What files of several ranks are written with.
+#[cfg(feature = "files")]
+impl Ranks {
     /// The rank whose slab has plane `k` of cells.
     pub fn owner(&self, k: usize) -> usize {
         let team = self.0.as_ref();
