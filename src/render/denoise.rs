@@ -19,7 +19,7 @@ const DEPTH: f32 = 0.03;
 /// Radiance below which brightness is taken as dark.
 const DARK: f32 = 0.02;
 
-/// What is known of a traced picture, rows of pixels.
+/// A traced picture and what guides its filter, as rows of pixels.
 pub(super) struct Traced<'a> {
     pub size: [usize; 2],
     /// Radiance and the share of the background.
@@ -97,7 +97,6 @@ impl Traced<'_> {
     }
 
     fn filtered(&self, from: &[Pixel], apart: isize) -> Vec<Pixel> {
-        let of = |[r, g, b, _]: Pixel| 0.25 * r + 0.5 * g + 0.25 * b;
         let pixel = |n: usize| {
             let (here, guide, depth) = (from[n], self.guide[n], self.depth[n]);
             let (bright, slope, width) = (light(guide), self.slope(n), self.size[0]);
@@ -107,7 +106,7 @@ impl Traced<'_> {
                 let (there, other) = (from[m], self.guide[m]);
                 let plane = slope[0] * (m % width).abs_diff(n % width) as f32
                     + slope[1] * (m / width).abs_diff(n / width) as f32;
-                let away = (of(here) - of(there)).abs() / deviation
+                let away = (light(here) - light(there)).abs() / deviation
                     + (guide[3] - other[3]).abs() / OPACITY
                     + (bright - light(other)).abs() / (BRIGHTNESS * (bright + DARK))
                     + ((depth - self.depth[m]).abs() - 1.5 * plane).max(0.0) / (DEPTH * depth);
