@@ -1,5 +1,5 @@
-// The cubic B-spline through the texels of a volume, at a share of the way through it, as eight trilinear reads (Sigg and Hadwiger,
-// GPU Gems 2, 2005). CPU twins: sampled_volume.rs, cpu/packets.rs.
+// The cubic B-spline with the texels of a volume as its coefficients, at a share of the way through it, as eight trilinear reads
+// (Sigg and Hadwiger, GPU Gems 2, 2005). CPU twins: trilinear.rs, cpu/packets.rs.
 vec4 spline(sampler3D volume, vec3 share) {
     vec3 size = vec3(textureSize(volume, 0)), at = share * size - 0.5, base = floor(at), f = at - base;
     vec3 g = 1.0 - f;

@@ -67,8 +67,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Where frames are recorded. On the disk they are in the folder for caches of programs, in files without names that vanish
-    /// with the window.
+    /// Memory and disk for recorded frames. On the disk they lie in nameless files in the cache folder, which vanish with the window.
     fn recording(&self) -> Recording {
         let new_file = || {
             let folder = remember::cache_folder();

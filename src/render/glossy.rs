@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// What it reflects of even light is what it takes from the base.
+    /// The coat takes from the base what it reflects of even light.
     #[test]
     fn the_coat_takes_from_the_base_what_it_reflects() {
         for (roughness, cosine) in [(0.3, 0.9), (0.5, 0.6), (0.7, 0.35)] {

@@ -20,7 +20,7 @@ pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize)
     lerp(plane(lo[2]), plane(hi[2]), f[2])
 }
 
-/// The cubic B-spline through the values, as [`trilinear`]. It blurs by about a spacing.
+/// The cubic B-spline with the values as its coefficients, clamped as [`trilinear`]. It blurs by about a spacing.
 pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
     let size = dims.array();
     let weights = at.map(|x| spline_weights(x - x.floor()));

@@ -65,7 +65,7 @@ pub(super) trait Packets: Simd {
         (bits << 23).bitcast()
     }
 
-    /// The cubic B-spline through the texels, as eight trilinear samples (Sigg and Hadwiger, GPU Gems 2,
+    /// The cubic B-spline with the texels as its coefficients, as eight trilinear samples (Sigg and Hadwiger, GPU Gems 2,
     /// 2005). Along z `at` counts from a plane `first` planes before the first texels: what is rounded does not depend on them.
     #[inline(always)]
     fn sample_cubic(self, volume: &Texels, at: [Self::Rays; 3], first: f32) -> [Self::Rays; 4] {

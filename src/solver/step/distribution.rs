@@ -104,7 +104,7 @@ impl Solver {
     }
 }
 
-/// What files of several ranks are written with.
+/// Messages with which several ranks write one file.
 #[cfg(feature = "files")]
 impl Solver {
     /// Whether there is one rank only.

@@ -8,9 +8,8 @@ use crate::render::camera::Ray;
 use crate::render::scene::FAR;
 
 impl Tracer<'_> {
-    /// Adds the light that an interaction with a `density` of directions \\[1/sr\\], and a `factor` on the light from each, sends along
-    /// the path. `aim`: the path turns
-    /// towards glowing smoke too.
+    /// Adds the light that an interaction with a `density` of directions \[1/sr\], and a `factor` on the light from each, sends along
+    /// the path. `aim`: the path turns towards glowing smoke too.
     pub(super) fn light_by_environment(
         &self,
         place: [f32; 3],

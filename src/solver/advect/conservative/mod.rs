@@ -59,7 +59,7 @@ pub struct Sweeps {
     pub backwards: bool,
     /// Cells along each edge of a cell of the velocity.
     finer: usize,
-    /// What [`plan`](Self::plan) found.
+    /// Result of [`plan`](Self::plan).
     rounds: Rounds,
     strained: StrainedBox,
 }

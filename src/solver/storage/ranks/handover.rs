@@ -1,4 +1,4 @@
-//! What ranks hand to each other besides planes beside their slabs: the planes of a box that moves, partial sums, pieces of a file.
+//! Messages between ranks besides the planes beside their slabs: planes of a box that moves, partial sums, pieces of a file.
 
 use std::ops::Range;
 
@@ -101,7 +101,7 @@ impl Ranks {
     }
 }
 
-/// What files of several ranks are written with.
+/// Messages with which several ranks write one file.
 #[cfg(feature = "files")]
 impl Ranks {
     /// The rank whose slab has plane `k` of cells.
