@@ -152,11 +152,11 @@ fn traced_and_marched_splines_are_as_clear() {
     let snapshot = Snapshot::from_fn(dims, h, |p| {
         [if p.iter().all(|x| (x - 0.5).abs() < 0.2) { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]
     });
-    let clear = |scattering: Scattering, cubic: bool| {
+    let clear = |scattering: Scattering, splines: bool| {
         let look = Look { scattering, paths: 512, floor: None, ..look() };
         let camera = camera();
         let mut renderer = CpuRenderer::new();
-        renderer.set_quality(Quality { cubic, ..Quality::FINAL });
+        renderer.set_quality(Quality { splines, ..Quality::FINAL });
         let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
         let rgba = renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).rgba;
         rgba.iter().map(|pixel| 1.0 - pixel[3]).collect::<Vec<_>>()
@@ -165,7 +165,7 @@ fn traced_and_marched_splines_are_as_clear() {
         (a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>() / a.len() as f32).sqrt()
     };
     let traced = clear(Scattering::Traced, true);
-    let [spline, linear] = [true, false].map(|cubic| error(&traced, &clear(Scattering::Multiple, cubic)));
+    let [spline, linear] = [true, false].map(|splines| error(&traced, &clear(Scattering::Multiple, splines)));
     println!("off by {spline:.4} from the spline, {linear:.4} from the linear one");
     assert!(spline < 0.012 && linear > 2.5 * spline, "{spline} {linear}");
 }

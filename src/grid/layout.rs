@@ -17,6 +17,16 @@ use super::Dims;
 /// Layers of ghost cells around the box, as many as a four-point interpolation needs.
 pub const GHOST: usize = 2;
 
+/// The two other axes, in order.
+pub(crate) fn other_axes(axis: usize) -> [usize; 2] {
+    [[1, 2], [0, 2], [0, 1]][axis]
+}
+
+/// The two axes after this one, in the cycle x, y, z, x.
+pub(crate) fn next_axes(axis: usize) -> [usize; 2] {
+    [(axis + 1) % 3, (axis + 2) % 3]
+}
+
 /// Shape and strides of a field with its ghosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {

@@ -5,3 +5,4 @@ mod layout;
 
 pub use dims::{Dims, GridError};
 pub use layout::{Faces, GHOST, Layout};
+pub(crate) use layout::{next_axes, other_axes};

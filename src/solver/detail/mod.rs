@@ -221,7 +221,9 @@ impl Detail {
                 self.curl.get_or_insert_with(|| potential::Memory::new(coarse, self.layout, self.threads));
             let curl = Curl { swirls, prolong, walls: &self.walls };
             let found = steps * curl.add(bricks, &mut self.velocity, memory);
-            if found <= expected {
+            // Faster air than expected may reach further bricks, whose faces lack their velocity.
+            let [far, filled] = [found, expected].map(conservative::farthest);
+            if found <= expected || bricks.reach_alike(far, filled) {
                 return found;
             }
             expected = 1.1 * found;

@@ -5,35 +5,38 @@
 //! edges between sides of different values. The mean over the six orders has instead
 //!
 //! ```text
-//!     w(E_y, E_z) p_x + w(E_x, E_z) p_y + w(E_x, E_y) p_z,     w(s, t) = ⅓ (1 + ½ (s + t) + s t).
+//!     w(E_y, E_z) p_x + w(E_x, E_z) p_y + w(E_x, E_y) p_z,     w(S, T) = ⅓ (1 + ½ (S + T) + S T).
 //! ```
 //!
-//! Without solids all lines along an axis are alike, so p_a and the result e_a of E_a for a uniform 1 are functions of one index, and the
-//! difference of both sums is a product of such functions.
+//! Without solids all lines along an axis have the same matrix. So p_a is the sum over both ends of a response of one index along the
+//! lines times the end's values across them, and w acts on these values alone: on a plane of numbers for each end.
 
 use rayon::prelude::*;
 
-use super::{Diffusion, LineBoundary, Scratch, WIDTH};
-use crate::grid::{GHOST, Layout};
+use super::{Diffusion, LineBoundary, Scratch, WIDTH, Wide};
+use crate::grid::{GHOST, Layout, other_axes};
 
-/// Results of lines along an axis for a field of 0 and for one of 1, by index along the lines, for up to four values.
+/// Addition of one end of the lines along an axis to a field, beyond that of the order x, y, z.
 #[derive(Default)]
-pub(super) struct Response {
-    /// p: the addition of the ends to 0.
-    added: Vec<[f32; 4]>,
-    /// e: the rest of 1, without the addition of the ends.
-    kept: Vec<[f32; 4]>,
+pub(super) struct Share {
+    /// Whether it adds anything.
+    acts: bool,
+    /// Result of a line of zeros with 1 added beyond this end, by index along the lines.
+    response: Vec<f32>,
+    /// Additions across the lines, and the results of lines along one of the two other axes or along both: the lower axis first.
+    values: Vec<f32>,
+    along: [Vec<f32>; 3],
 }
 
-impl Response {
-    pub(super) fn new(n: usize) -> Self {
-        Self { added: vec![[0.0; 4]; n], kept: vec![[1.0; 4]; n] }
-    }
+/// Number of floats of [`Share`] for lines of `count` along each axis, with N values each.
+fn across<const N: usize>(axis: usize, count: [usize; 3]) -> usize {
+    other_axes(axis).map(|other| count[other]).iter().product::<usize>() * N
 }
 
 impl Diffusion {
     /// Adds what the mean over all orders of the axes has more than the order x, y, z, after [`along`](Self::along) all three axes with
-    /// these arguments. For lines that neither solids cut nor values at the ends make different.
+    /// these arguments. For lines that solids do not cut. `varying(axis, end, out)` adds to `out` the part that varies of what lies
+    /// beyond this end: N values for each line, those of the lower of the other two axes beside each other.
     pub fn average_orders<const N: usize>(
         &mut self,
         layout: Layout,
@@ -41,64 +44,163 @@ impl Diffusion {
         range: [[isize; 2]; 3],
         number: [f32; N],
         ends: &[LineBoundary<N>; 3],
+        varying: impl Fn(usize, usize, &mut [[f32; N]]),
     ) {
-        let length = range.map(|[first, end]| (end - first).max(0) as usize);
-        if length.contains(&0) {
+        let count = range.map(|[first, end]| (end - first).max(0) as usize);
+        if count.contains(&0) {
             return;
         }
-        self.respond(length, number, ends);
-        let [x, y, z] = &self.responses;
-        let all = [x, y, z];
-        let adds = |axis: usize| all[axis].added[..length[axis]].iter().any(|added| *added != [0.0; 4]);
-        let loses = |axis: usize| all[axis].kept[..length[axis]].iter().any(|kept| *kept != [1.0; 4]);
-        if !(0..3).any(|a| adds(a) && (0..3).any(|b| b != a && loses(b))) {
-            return;
-        }
-        let [low, high] = layout.within(range[2]);
-        let start = (range[0][0] + GHOST as isize) as usize;
-        let planes = field[layout.span([low, high])].par_chunks_mut(layout.plane);
-        planes.zip(low..high).for_each(|(plane, k)| {
-            let k = (k - range[2][0]) as usize;
-            for j in 0..length[1] {
-                let at = (j as isize + range[1][0] + GHOST as isize) as usize * layout.row + start;
-                let row = &mut plane[at..][..length[0]];
-                for c in 0..N {
-                    let ([py, ey], [pz, ez]) = ([y.added[j][c], y.kept[j][c]], [z.added[k][c], z.kept[k][c]]);
-                    // w(s, t) is linear in both.
-                    let of_added = (1.0 + 0.5 * (ey + ez) + ey * ez) / 3.0 - ey * ez;
-                    let of_kept = (py * (0.5 + ez) + pz * (0.5 + ey)) / 3.0;
-                    let rest = py * ((1.0 + 0.5 * ez) / 3.0 - ez) + pz * ((1.0 + 0.5 * ey) / 3.0 - 1.0);
-                    if [of_added, of_kept, rest] != [0.0; 3] {
-                        for ((value, added), kept) in row.iter_mut().zip(&x.added).zip(&x.kept) {
-                            value[c] += added[c] * of_added + kept[c] * of_kept + rest;
-                        }
-                    }
+        for (axis, ends_of_axis) in ends.iter().enumerate() {
+            let LineBoundary::Line(both) = ends_of_axis else {
+                self.shares[axis].iter_mut().for_each(|share| share.acts = false);
+                continue;
+            };
+            for (end, beyond) in both.iter().enumerate() {
+                let Share { acts, values, .. } = &mut self.shares[axis][end];
+                values.resize(across::<N>(axis, count), 0.0);
+                values.as_chunks_mut::<N>().0.fill(beyond.add);
+                varying(axis, end, values.as_chunks_mut().0);
+                *acts = values.iter().any(|value| *value != 0.0);
+                if *acts {
+                    self.average_share::<N>(axis, end, count, number, ends);
                 }
             }
-        });
+        }
+        if self.shares.iter().flatten().any(|share| share.acts) {
+            add_shares::<N>(&self.shares, layout, field, range);
+        }
     }
 
-    /// Computes the responses of lines of these lengths.
-    fn respond<const N: usize>(&mut self, length: [usize; 3], number: [f32; N], ends: &[LineBoundary<N>; 3]) {
-        let Self { threads, system, responses } = self;
-        let Scratch { values, change, .. } = &mut *threads.mine();
-        for (axis, Response { added, kept }) in responses.iter_mut().enumerate() {
-            let n = length[axis];
-            let (values, change) = (&mut values[..n], &mut change[..n]);
+    /// Turns the values of a share from what the end adds into what the mean over the orders has more of it.
+    fn average_share<const N: usize>(
+        &mut self,
+        axis: usize,
+        end: usize,
+        count: [usize; 3],
+        number: [f32; N],
+        ends: &[LineBoundary<N>; 3],
+    ) {
+        let Self { threads, system, shares } = self;
+        let Share { acts, response, values, along } = &mut shares[axis][end];
+        let scratch = &mut *threads.mine();
+        let [low, high] = other_axes(axis);
+        let shape = [count[low], count[high]];
+        for (result, of_both) in along.iter_mut().zip([false, false, true]) {
+            result.resize(values.len(), 0.0);
+            if !of_both {
+                result.copy_from_slice(values);
+            }
+        }
+        let [by_low, by_high, by_both] = along;
+        let mut solve = |plane: &mut [f32], direction: usize, other: usize| {
+            system.set(number, &ends[other], shape[direction]);
+            solve_lines::<N>(
+                plane,
+                shape,
+                direction,
+                |lines, change| {
+                    system.solve(&[[0.0; WIDTH]; 2], lines, change);
+                },
+                scratch,
+            );
+        };
+        solve(by_low, 0, low);
+        solve(by_high, 1, high);
+        by_both.copy_from_slice(by_low);
+        solve(by_both, 1, high);
+        // The order x, y, z gives E_y E_z to what x adds, E_z to what y adds.
+        for (at, value) in values.iter_mut().enumerate() {
+            let [one, by_low, by_high, by_both] = [*value, by_low[at], by_high[at], by_both[at]];
+            let given = [by_both, by_high, one][axis];
+            *value = ((one - given) + 0.5 * ((by_low - given) + (by_high - given)) + (by_both - given)) / 3.0;
+        }
+        *acts = values.iter().any(|value| *value != 0.0);
+        if *acts {
+            let n = count[axis];
+            let (line, change) = (&mut scratch.values[..n], &mut scratch.change[..n]);
             system.set(number, &ends[axis], n);
-            let adds = system.adds();
-            values.fill([0.0; WIDTH]);
-            system.solve(&adds, values, change);
-            for (added, values) in added.iter_mut().zip(&*values) {
-                (0..N).for_each(|c| added[c] = values[c]);
+            line.fill([0.0; WIDTH]);
+            let mut adds = [[0.0; WIDTH]; 2];
+            adds[end] = [1.0; WIDTH];
+            system.solve(&adds, line, change);
+            response.resize(n * N, 0.0);
+            response.chunks_exact_mut(N).zip(line).for_each(|(out, line)| out.copy_from_slice(&line[..N]));
+        }
+    }
+}
+
+/// Solves the lines along one direction of a plane of `shape`, N values each: `solve(lines, change)` for [`WIDTH`] floats at once.
+fn solve_lines<const N: usize>(
+    plane: &mut [f32],
+    shape: [usize; 2],
+    direction: usize,
+    mut solve: impl FnMut(&mut [Wide], &mut [Wide]),
+    scratch: &mut Scratch,
+) {
+    let (n, lines) = (shape[direction], shape[1 - direction]);
+    // Floats from point to point of a line, and from line to line.
+    let [step, next] = [[1, shape[0]], [shape[0], 1]][direction].map(|points| points * N);
+    let (values, change) = (&mut scratch.values[..n], &mut scratch.change[..n]);
+    for first in (0..lines).step_by(WIDTH / N) {
+        let some = (lines - first).min(WIDTH / N);
+        let place = |i: usize, line: usize| (first + line) * next + i * step;
+        for (i, wide) in values.iter_mut().enumerate() {
+            for line in 0..some {
+                wide[line * N..][..N].copy_from_slice(&plane[place(i, line)..][..N]);
             }
-            values.fill([1.0; WIDTH]);
-            system.solve(&adds, values, change);
-            for ((kept, added), values) in kept.iter_mut().zip(&*added).zip(&*values) {
-                (0..N).for_each(|c| kept[c] = values[c] - added[c]);
-                kept[N..].fill(1.0);
+        }
+        solve(values, change);
+        for (i, wide) in values.iter().enumerate() {
+            for line in 0..some {
+                plane[place(i, line)..][..N].copy_from_slice(&wide[line * N..][..N]);
             }
-            added.iter_mut().for_each(|added| added[N..].fill(0.0));
+        }
+    }
+}
+
+/// Adds all shares that act: the response along the lines times the values across them.
+fn add_shares<const N: usize>(
+    shares: &[[Share; 2]; 3],
+    layout: Layout,
+    field: &mut [[f32; N]],
+    range: [[isize; 2]; 3],
+) {
+    let count = range.map(|[first, end]| (end - first) as usize);
+    let [low, high] = layout.within(range[2]);
+    let start = (range[0][0] + GHOST as isize) as usize;
+    let planes = field[layout.span([low, high])].par_chunks_mut(layout.plane);
+    planes.zip(low..high).for_each(|(plane, k)| {
+        let k = (k - range[2][0]) as usize;
+        for j in 0..count[1] {
+            let at = (j as isize + range[1][0] + GHOST as isize) as usize * layout.row + start;
+            let row = plane[at..][..count[0]].as_flattened_mut();
+            for (axis, share) in
+                shares.iter().enumerate().flat_map(|(axis, ends)| ends.iter().map(move |end| (axis, end)))
+            {
+                if !share.acts {
+                    continue;
+                }
+                let point = |from: &[f32], at: usize| -> [f32; N] {
+                    *from[at * N..].first_chunk().expect("N values of each line")
+                };
+                match axis {
+                    0 => {
+                        let value = point(&share.values, j + count[1] * k);
+                        add_products(row, &share.response, &value);
+                    }
+                    1 => add_products(row, &share.values[k * count[0] * N..], &point(&share.response, j)),
+                    _ => add_products(row, &share.values[j * count[0] * N..], &point(&share.response, k)),
+                }
+            }
+        }
+    });
+}
+
+/// Adds products of N interleaved `varying` values and as many that are the same along the row.
+fn add_products<const N: usize>(row: &mut [f32], varying: &[f32], same: &[f32; N]) {
+    if same.iter().any(|x| *x != 0.0) {
+        for (out, varying) in row.as_chunks_mut::<N>().0.iter_mut().zip(varying.as_chunks::<N>().0) {
+            (0..N).for_each(|c| out[c] += varying[c] * same[c]);
         }
     }
 }

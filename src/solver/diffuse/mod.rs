@@ -21,7 +21,7 @@ mod line_groups;
 mod links;
 mod system;
 
-use axis_order::Response;
+use axis_order::Share;
 use line_groups::Lines;
 pub use links::{Link, Links};
 use system::System;
@@ -81,7 +81,8 @@ impl Scratch {
 pub struct Diffusion {
     threads: PerThread<Scratch>,
     system: System,
-    responses: [Response; 3],
+    /// For each axis and end; see [`axis_order`].
+    shares: [[Share; 2]; 3],
 }
 
 impl Diffusion {
@@ -90,7 +91,7 @@ impl Diffusion {
         Self {
             threads: PerThread::new(threads, || Scratch::new(n)),
             system: System::new(n),
-            responses: [0; 3].map(|_| Response::new(n)),
+            shares: Default::default(),
         }
     }
 

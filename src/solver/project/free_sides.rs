@@ -18,7 +18,7 @@
 
 use rayon::prelude::*;
 
-use crate::grid::{Faces, GHOST, Layout};
+use crate::grid::{Faces, GHOST, Layout, next_axes};
 use crate::simd::dispatch;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::{BoundaryCondition, Config};
@@ -69,7 +69,7 @@ impl FreeSides {
         let n = layout.dims.array();
         let places = (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|&(axis, end)| is_open[axis][end]);
         let side = |(axis, end): (usize, usize)| {
-            let [b, c] = others(axis);
+            let [b, c] = next_axes(axis);
             let points = (points_along(n[b])) * points_along(n[c]);
             Side { axis, end, points: vec![0.0; points], values: vec![[0.0; 2]; n[b] * n[c]] }
         };
@@ -91,7 +91,7 @@ impl FreeSides {
         let Self { layout, sides, sources, .. } = self;
         let (n, strides) = (layout.dims.array(), layout.strides());
         for side in sides {
-            let [b, c] = others(side.axis);
+            let [b, c] = next_axes(side.axis);
             let count = points_along(n[b]);
             let at_side = side.end as f32 * n[side.axis] as f32;
             let part = side.part(*layout);
@@ -121,7 +121,7 @@ impl FreeSides {
     pub fn fill_ghosts(&self, [keep, add]: [f32; 2], pressure: &mut [f32]) {
         let (n, strides) = (self.layout.dims.array(), self.layout.strides());
         for side in &self.sides {
-            let [b, c] = others(side.axis);
+            let [b, c] = next_axes(side.axis);
             let ((ghost, _), inside) = side.positions(self.layout);
             for [p, q] in faces(side.part(self.layout)) {
                 let [value, before] = side.values[p + q * n[b]];
@@ -214,7 +214,7 @@ impl Side {
         if self.axis == 2 && [low != 0, high != n[2]][self.end] {
             return [[0; 2]; 2];
         }
-        others(self.axis).map(|a| if a == 2 { [low, high] } else { [0, n[a]] })
+        next_axes(self.axis).map(|a| if a == 2 { [low, high] } else { [0, n[a]] })
     }
 
     /// Positions of the first ghost, of the first face on the side and of the first cell inside.
@@ -232,10 +232,6 @@ impl Side {
 /// The faces in a part of a side, the first axis fastest.
 fn faces([ps, qs]: [[usize; 2]; 2]) -> impl Iterator<Item = [usize; 2]> {
     (qs[0]..qs[1]).flat_map(move |q| (ps[0]..ps[1]).map(move |p| [p, q]))
-}
-
-fn others(axis: usize) -> [usize; 2] {
-    [(axis + 1) % 3, (axis + 2) % 3]
 }
 
 /// Points along an edge of `n` cells.

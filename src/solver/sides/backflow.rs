@@ -13,7 +13,7 @@ use std::slice::IterMut;
 use rayon::prelude::*;
 
 use super::GhostRules;
-use crate::grid::{Faces, GHOST, Layout};
+use crate::grid::{Faces, GHOST, Layout, other_axes};
 
 /// One open side.
 struct Opening {
@@ -41,7 +41,7 @@ impl GhostRules {
                 let (normal, field) = two(velocity, opening.axis, component);
                 let last = layout.dims.array()[component] - 1;
                 let side = Layer { layout, axis: opening.axis, at: opening.face };
-                let is_along = others(opening.axis)[0] == component;
+                let is_along = other_axes(opening.axis)[0] == component;
                 let entering = |at: [usize; 2]| opening.inwards * (normal[at[0]] + normal[at[1]]) > 0.0;
                 for at in opening.outside {
                     Layer { at, ..side }.each_line(Some(component), field, |j, line| {
@@ -148,7 +148,7 @@ impl Layer {
     /// Cells along the other two axes, or faces across `component`.
     fn size(self, component: Option<usize>) -> [usize; 2] {
         let n = self.layout.dims.array();
-        others(self.axis).map(|along| n[along] + usize::from(component == Some(along)))
+        other_axes(self.axis).map(|along| n[along] + usize::from(component == Some(along)))
     }
 
     /// The lines that this rank computes, of `count` in all: those of its planes, or all of one of them.
@@ -172,7 +172,7 @@ impl Layer {
 
     /// Position of the first point of line `j`.
     fn line(self, j: usize) -> usize {
-        let (strides, [a, b]) = (self.layout.strides(), others(self.axis));
+        let (strides, [a, b]) = (self.layout.strides(), other_axes(self.axis));
         shift(self.at) * strides[self.axis] + GHOST * strides[a] + (j + GHOST) * strides[b]
     }
 
@@ -204,10 +204,6 @@ impl Layer {
 
 fn shift(i: isize) -> usize {
     (i + GHOST as isize) as usize
-}
-
-fn others(axis: usize) -> [usize; 2] {
-    [[1, 2], [0, 2], [0, 1]][axis]
 }
 
 /// Borrows one component to read, another to change.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::GhostRules;
-use crate::grid::{GHOST, Layout};
+use crate::grid::{GHOST, Layout, next_axes, other_axes};
 use crate::solver::{BoundaryCondition, BoundaryConditions};
 
 /// Number of quantities that a side can give: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
@@ -63,7 +63,7 @@ impl Table {
         quantity: usize,
     ) -> Self {
         let (axis, n) = (profile.axis, layout.dims.array());
-        let [b, c] = others(axis);
+        let [b, c] = next_axes(axis);
         let shape = [b, c].map(|other| n[other] + 2 * GHOST);
         let coordinate = |other: usize, index: usize| {
             let length = n[other] as f32 * h;
@@ -119,7 +119,7 @@ impl Table {
         sign: impl Fn(usize, isize) -> Option<f32>,
         mut f: impl FnMut(usize, f32),
     ) {
-        let (axis, strides, [b, c]) = (self.profile.axis, layout.strides(), others(self.profile.axis));
+        let (axis, strides, [b, c]) = (self.profile.axis, layout.strides(), next_axes(self.profile.axis));
         let layer = (index + GHOST as isize) as usize * strides[axis];
         for q in 0..self.shape[1] {
             let across = sign(c, q as isize - GHOST as isize);
@@ -135,6 +135,19 @@ impl Table {
                     f(layer + p * strides[b] + q * strides[c], value);
                 }
             }
+        }
+    }
+
+    /// Calls `add(line, value)` for the lines across the side within `range`, those of the lower of its axes beside each other.
+    fn add_to_lines<T>(&self, range: [[isize; 2]; 3], lines: &mut [T], add: impl Fn(&mut T, f32)) {
+        let axis = self.profile.axis;
+        let ([low, high], first) = (other_axes(axis), next_axes(axis)[0]);
+        let places = (range[high][0]..range[high][1])
+            .flat_map(|q| (range[low][0]..range[low][1]).map(move |p| [p, q]));
+        for (line, place) in lines.iter_mut().zip(places) {
+            let [p, q] = place.map(|index| (index + GHOST as isize) as usize);
+            let [p, q] = if first == low { [p, q] } else { [q, p] };
+            add(line, self.values[p + q * self.shape[0]]);
         }
     }
 }
@@ -198,9 +211,38 @@ impl GhostRules {
         self.tables().iter().find(of).map_or(0.0, |table| {
             let Layout { row, plane, .. } = self.layout();
             let index = [cell % row, cell % plane / row, cell / plane];
-            let [b, c] = others(axis);
+            let [b, c] = next_axes(axis);
             table.values[index[b] + index[c] * table.shape[0]]
         })
+    }
+
+    /// Adds what profiles give to the values of `component` beyond an end of its lines: one for each line within `range`, those of the
+    /// lower of the other two axes beside each other.
+    pub fn add_varying(
+        &self,
+        component: usize,
+        [axis, end]: [usize; 2],
+        range: [[isize; 2]; 3],
+        out: &mut [[f32; 1]],
+    ) {
+        let beyond = [range[axis][0] - 1, range[axis][1]][end];
+        let is_mirrored =
+            self.rules(component)[axis].iter().any(|ghost| ghost.at == beyond && ghost.sign < 0.0);
+        let factor = if is_mirrored { 2.0 } else { 1.0 };
+        let tables =
+            self.tables().iter().filter(|table| table.is_at(axis, end) && table.quantity == component);
+        tables.for_each(|table| table.add_to_lines(range, out, |[out], value| *out += factor * value));
+    }
+
+    /// The same for the scalars.
+    pub fn add_varying_scalars(&self, [axis, end]: [usize; 2], range: [[isize; 2]; 3], out: &mut [[f32; 4]]) {
+        let is_inflow = matches!(self.sides()[axis][end], BoundaryCondition::Inflow(_));
+        let factor = if is_inflow { 1.0 } else { 2.0 };
+        for table in self.tables().iter().filter(|table| table.is_at(axis, end) && table.quantity >= SCALARS)
+        {
+            let channel = table.quantity - SCALARS;
+            table.add_to_lines(range, out, |out, value| out[channel] += factor * value);
+        }
     }
 
     /// Whether the ends of lines along `axis` vary from line to line: of a component of the velocity, or of the scalars.
@@ -211,10 +253,6 @@ impl GhostRules {
         };
         [0, 1].map(|end| self.tables().iter().any(|table| table.is_at(axis, end) && concerns(table)))
     }
-}
-
-fn others(axis: usize) -> [usize; 2] {
-    [(axis + 1) % 3, (axis + 2) % 3]
 }
 
 #[cfg(test)]
@@ -281,9 +319,8 @@ mod tests {
                 apart = (0..7).map(|c| (of(&constant, c) - of(&varying, c)).abs()).fold(apart, f32::max);
             }
         }
-        // Between constant sides, without solids, diffusion does not depend on the order of the axes (`diffuse/axis_order.rs`);
-        // elsewhere it does, which shows in edges.
-        assert!(apart < if solids.is_empty() { 2e-2 } else { 2e-4 }, "{apart}");
+        println!("{} solids: {apart}", solids.len());
+        assert!(apart < if solids.is_empty() { 2e-5 } else { 2e-4 }, "{apart}");
     }
 
     #[test]

@@ -528,9 +528,11 @@ impl Fields {
             }
             diffusion.along(layout, walls.ranks(), scalars, axis, inside, number, (&ends, varies), links);
         }
-        if drag.is_none() && (0..3).all(|axis| walls.varies(None, axis) == [false; 2]) {
+        if drag.is_none() {
             let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
-            diffusion.average_orders(layout, scalars, inside, number, &ends);
+            diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, out| {
+                walls.add_varying_scalars([axis, end], inside, out);
+            });
         }
     }
 
@@ -557,10 +559,12 @@ impl Fields {
                 let ends = (&ends, varies);
                 diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links);
             }
-            if drag.is_none() && (0..3).all(|axis| walls.varies(Some(component), axis) == [false; 2]) {
+            if drag.is_none() {
                 let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
-                let field = bytemuck::cast_slice_mut(field);
-                diffusion.average_orders(*layout, field, ranges[component], [number], &ends);
+                let (field, range) = (bytemuck::cast_slice_mut(field), ranges[component]);
+                diffusion.average_orders(*layout, field, range, [number], &ends, |axis, end, out| {
+                    walls.add_varying(component, [axis, end], range, out);
+                });
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {

@@ -146,12 +146,16 @@ impl Bricks {
         self.collect(&mut reached);
         self.reached = reached;
         self.let_in(feeding);
-        // The stencil of a departure point extends two cells further.
-        let far = (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE);
+        let far = bricks_across(cells);
         for axis in 0..3 {
             spread(&self.reached, &mut self.other, self.count, axis, far, periodic[axis]);
             std::mem::swap(&mut self.reached, &mut self.other);
         }
+    }
+
+    /// Whether [`dilate`](Self::dilate) finds the same bricks for both numbers of cells, whatever holds smoke.
+    pub fn reach_alike(&self, one: f32, other: f32) -> bool {
+        !self.known || bricks_across(one) == bricks_across(other)
     }
 
     /// Marks the bricks beside sides through which smoke may enter at any time.
@@ -176,6 +180,12 @@ impl Bricks {
             first = end;
         }
     }
+}
+
+/// Bricks that smoke may cross along an axis when it moves by up to `cells`.
+fn bricks_across(cells: f32) -> usize {
+    // The stencil of a departure point extends two cells further.
+    (cells.max(0.0).ceil().min(1e9) as usize + 2).div_ceil(EDGE)
 }
 
 /// Dilates along one axis: sets `to` where `from` is set within `far` bricks.
