@@ -2,16 +2,17 @@
 //! follow. Skipped, with a message, where there is no virtual X server or no tool to drive it.
 #![cfg(feature = "viewer")]
 
+#[path = "rig/lost_displays.rs"]
+mod lost_displays;
 mod rig;
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use rig::{PATIENCE, Rig, is, middle, number, place, server};
+use rig::{PATIENCE, Rig, is, middle, number, place};
 
 #[test]
 fn a_person_can_use_the_window() {
@@ -242,66 +243,6 @@ fn survives_any_size(rig: &mut Rig) {
     }
 }
 
-/// The program ends with one message, and the next window has the changes.
-#[test]
-fn changes_survive_a_display_that_is_killed() {
-    let box_and_voxel = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
-    let Some(mut rig) = Rig::on([1280, 800], &box_and_voxel) else {
-        return;
-    };
-    opens_and_runs(&mut rig);
-    let state = rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
-    let [left, top, right, bottom] = place(&state, "smoke.red.buoyancy");
-    let y = 0.5 * (top + bottom);
-    rig.drag(1, [0.5 * (left + right), y], [right - 6.0, y]);
-    rig.until("more buoyancy", |s| number(s, "/params/smoke.red.buoyancy") > 4.0);
-    let copy = rig.folder.path().join("state/updraft/unsaved-1.toml");
-    let deadline = Instant::now() + PATIENCE;
-    // That of the smoke, not of the heat.
-    let has_changes = |text: &str| text.replace("heat_buoyancy", "").contains("buoyancy = ");
-    while !fs::read_to_string(&copy).is_ok_and(|text| has_changes(&text)) {
-        assert!(Instant::now() < deadline, "the changes are not copied");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    rig.server.kill().unwrap();
-    rig.server.wait().unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        if let Some(status) = rig.program.try_wait().unwrap() {
-            break status;
-        }
-        assert!(Instant::now() < deadline, "the program goes on without a display");
-        std::thread::sleep(Duration::from_millis(50));
-    };
-    // One message: ours has a line, that of the X library two.
-    let told = rig.told();
-    assert!(status.code() == Some(1) && (1..=2).contains(&told.lines().count()), "{status}: {told}");
-    (rig.server, rig.display) = server([1280, 800]);
-    fs::remove_file(rig.folder.path().join("state.json")).unwrap();
-    rig.program = Rig::program(&rig.folder, &rig.display, &box_and_voxel);
-    rig.until("where the changes are", |s| {
-        s["notice"].as_str().is_some_and(|notice| notice.contains("recovered.toml"))
-    });
-    let recovered = fs::read_to_string(copy.with_file_name("recovered.toml")).unwrap();
-    assert!(has_changes(&recovered), "{recovered}");
-}
-
-/// The window waits for a display that stands still, longer than the watch over it has patience; the simulation goes on.
-#[test]
-fn a_frozen_display_ends_nothing() {
-    let Some(mut rig) = Rig::start() else { return };
-    let step = number(&rig.until("a running plume", |s| number(s, "/step") >= 3.0), "/step");
-    let server = |signal: &str| {
-        let id = rig.server.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-    };
-    server("-STOP");
-    std::thread::sleep(Duration::from_secs(8));
-    server("-CONT");
-    rig.until("later steps", |s| is(s, "/state", "running") && number(s, "/step") > step + 4.0);
-    assert_eq!(rig.told(), "");
-}
-
 /// With changes, Esc asks; another Esc cancels the question, and the answer counts.
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
@@ -315,14 +256,7 @@ fn closes(rig: &mut Rig) {
         rig.until("the question again", |s| is(s, "/dialog", "leave") && s["places"]["discard"].is_array());
     let (x, y) = middle(&state, "discard");
     rig.xdo(&format!("mousemove {x} {y} click 1"));
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        if let Some(status) = rig.program.try_wait().unwrap() {
-            break status;
-        }
-        assert!(Instant::now() < deadline, "the window does not close");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let status = rig.end();
     assert!(status.success(), "{status}");
 }
 

@@ -3,12 +3,14 @@
 use egui_glium::EguiGlium;
 use egui_glium::egui_winit::egui::ViewportId;
 use glium::Display;
+use glutin::config::Config;
 use glutin::surface::WindowSurface;
 use winit::dpi::LogicalSize;
 use winit::event_loop::ActiveEventLoop;
 use winit::window::Window;
 
 use super::context;
+use super::panel::theme;
 use super::remember::Remembered;
 
 /// Title of the window.
@@ -16,20 +18,32 @@ pub(super) fn title(scene: &str) -> String {
     format!("updraft — {scene}")
 }
 
-/// Opens a window for rendering, empty at first.
+/// Opens a window, empty at first, and finds a configuration for [`graphics`] in it.
 pub(super) fn bare_window(
     event_loop: &ActiveEventLoop,
     scene: &str,
     remembered: &Remembered,
-) -> Result<(Window, Display<WindowSurface>, EguiGlium), String> {
+) -> Result<(Window, Config), String> {
     let [width, height] = remembered.size.unwrap_or([1180.0, 760.0]);
     let attributes = Window::default_attributes()
         .with_title(title(scene))
         .with_inner_size(fitting(event_loop, LogicalSize::new(width, height)))
         .with_min_inner_size(LogicalSize::new(480.0, 320.0));
-    let (window, display) = context::open(event_loop, attributes)?;
-    let egui = EguiGlium::new(ViewportId::ROOT, &display, &window, event_loop);
-    Ok((window, display, egui))
+    context::open(event_loop, attributes)
+}
+
+/// Makes what draws in a window that has no context: OpenGL and egui, in the theme.
+pub(super) fn graphics(
+    event_loop: &ActiveEventLoop,
+    window: &Window,
+    config: &Config,
+    scale: f32,
+) -> Result<(Display<WindowSurface>, EguiGlium), String> {
+    let display = context::display(window, config)?;
+    let egui = EguiGlium::new(ViewportId::ROOT, &display, window, event_loop);
+    theme::apply(egui.egui_ctx());
+    egui.egui_ctx().set_zoom_factor(scale);
+    Ok((display, egui))
 }
 
 /// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.

@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use glium::Display;
 use glutin::config::{Config, ConfigTemplateBuilder, GlConfig};
-use glutin::context::{ContextApi, ContextAttributesBuilder, GlProfile, NotCurrentContext, Version};
+use glutin::context::{
+    ContextApi, ContextAttributesBuilder, GlProfile, NotCurrentContext, Robustness, Version,
+};
 use glutin::display::GetGlDisplay;
 use glutin::prelude::{GlDisplay, NotCurrentGlContext};
 use glutin::surface::{SurfaceAttributesBuilder, WindowSurface};
@@ -15,24 +17,29 @@ use winit::window::{Window, WindowAttributes};
 
 /// Requested versions of OpenGL, the best first.
 const VERSIONS: [Version; 2] = [Version::new(4, 5), Version::new(3, 3)];
+/// Requested ways to treat a driver that resets its device, the best first: a context that is then lost, and says so.
+const ROBUSTNESS: [Robustness; 2] = [Robustness::RobustLoseContextOnReset, Robustness::NotRobust];
 
-/// Opens a window with a context. The error says what is missing.
+/// Opens a window, and finds a configuration for contexts in it. The error says what is missing.
 pub(super) fn open(
     event_loop: &ActiveEventLoop,
     attributes: WindowAttributes,
-) -> Result<(Window, Display<WindowSurface>), String> {
+) -> Result<(Window, Config), String> {
     let template = ConfigTemplateBuilder::new().with_depth_size(0).with_stencil_size(0);
     let builder = DisplayBuilder::new()
         .with_preference(ApiPreference::PreferEgl)
         .with_window_attributes(Some(attributes));
     let (window, config) =
         builder.build(event_loop, template, best).map_err(|e| format!("no OpenGL for rendering: {e}"))?;
-    let window = window.ok_or("the display gave no window")?;
-    let context = context(&window, &config)?;
-    let surface = surface(&window, &config)?;
+    Ok((window.ok_or("the display gave no window")?, config))
+}
+
+/// Makes a context and a surface in a window that has none.
+pub(super) fn display(window: &Window, config: &Config) -> Result<Display<WindowSurface>, String> {
+    let context = context(window, config)?;
+    let surface = surface(window, config)?;
     let context = context.make_current(&surface).map_err(|e| e.to_string())?;
-    let display = Display::new(context, surface).map_err(|e| e.to_string())?;
-    Ok((window, display))
+    Display::new(context, surface).map_err(|e| e.to_string())
 }
 
 /// Chooses the configuration with the fewest samples: the picture is made in textures, the window only shows
@@ -45,9 +52,10 @@ fn best(configs: Box<dyn Iterator<Item = Config> + '_>) -> Config {
 fn context(window: &Window, config: &Config) -> Result<NotCurrentContext, String> {
     let handle = window.window_handle().map_err(|e| e.to_string())?.as_raw();
     let mut why = String::new();
-    for version in VERSIONS {
+    for (version, robustness) in VERSIONS.into_iter().flat_map(|v| ROBUSTNESS.map(|r| (v, r))) {
         let attributes = ContextAttributesBuilder::new()
             .with_profile(GlProfile::Core)
+            .with_robustness(robustness)
             .with_context_api(ContextApi::OpenGl(Some(version)))
             .build(Some(handle));
         // SAFETY: the handle is that of a window that outlives the context, see `Screen`.

@@ -214,7 +214,8 @@ fn compass(painter: &Painter, view: &View) {
 
 fn arrows(painter: &Painter, view: &View, p: Vector3<f32>, hot: Option<usize>) {
     for axis in 0..3 {
-        let tip = p + view.session.arrow(p, axis);
+        let Some(arrow) = view.session.arrow(p, axis) else { continue };
+        let tip = p + arrow;
         let [Some(from), Some(to)] = [p, tip].map(|p| view.at(p)) else { continue };
         let color = if hot == Some(axis) { Color32::WHITE } else { AXES[axis] };
         painter.line_segment([from, to], Stroke::new(2.0, color));

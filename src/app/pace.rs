@@ -30,17 +30,17 @@ pub struct Level {
     /// Further divisor of the size for the march through the smoke.
     pub divide: u32,
     /// Smoke and light by splines, as in files.
-    pub cubic: bool,
+    pub splines: bool,
 }
 
 impl Level {
     /// Full size.
-    pub const FINEST: Self = Self { shrink: 1, divide: 1, cubic: false };
+    pub const FINEST: Self = Self { shrink: 1, divide: 1, splines: false };
 
     /// Settings of the renderer.
     pub fn quality(self) -> Quality {
         match self {
-            Self { divide: 1, cubic, .. } => Quality { cubic, ..Quality::FINAL },
+            Self { divide: 1, splines, .. } => Quality { splines, ..Quality::FINAL },
             // Strongly stretched grain is visible: fewer rays, but finer steps.
             Self { divide: 4, .. } => Quality { divide: 4, ..Quality::FINAL },
             Self { divide, .. } => Quality { divide, ..Quality::INTERACTIVE },
@@ -50,15 +50,15 @@ impl Level {
 
 /// Coarsest to finest. Still pictures use the last one, or [`SPLINES`].
 const LEVELS: [Level; 4] = [
-    Level { shrink: 2, divide: 2, cubic: false },
-    Level { shrink: 1, divide: 4, cubic: false },
-    Level { shrink: 1, divide: 2, cubic: false },
+    Level { shrink: 2, divide: 2, splines: false },
+    Level { shrink: 1, divide: 4, splines: false },
+    Level { shrink: 1, divide: 2, splines: false },
     Level::FINEST,
 ];
 
 const FINEST: Level = Level::FINEST;
 /// For still pictures on a machine that renders the finest level quickly.
-const SPLINES: Level = Level { cubic: true, ..FINEST };
+const SPLINES: Level = Level { splines: true, ..FINEST };
 
 /// Chooses the quality from the times of the last pictures.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ mod tests {
         draws(&mut pace, 1, 400.0, now, None);
         assert_eq!(pace.level(now, None), FINEST, "splines take too long after all");
         pace.moves(now);
-        assert!(!pace.level(now, None).cubic);
+        assert!(!pace.level(now, None).splines);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Thread {
             quality: subject.level.quality(),
             size: [width, height].map(|n| n.div_ceil(subject.level.shrink)),
             refine: subject.refine,
-            tag: [subject.level.shrink, subject.level.divide, u32::from(subject.level.cubic)],
+            tag: [subject.level.shrink, subject.level.divide, u32::from(subject.level.splines)],
         });
         if is_new {
             self.thread.wait(BRIEF);
@@ -235,6 +235,6 @@ impl Thread {
 }
 
 fn level_of(picture: &FinishedPicture) -> Level {
-    let [shrink, divide, cubic] = picture.tag;
-    Level { shrink, divide, cubic: cubic != 0 }
+    let [shrink, divide, splines] = picture.tag;
+    Level { shrink, divide, splines: splines != 0 }
 }

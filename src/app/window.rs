@@ -1,6 +1,8 @@
 //! The event loop: connects session, panel and renderer in a window. Renders on demand and sleeps otherwise.
 
 mod mouse_events;
+mod window_frame;
+mod window_requests;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use egui_glium::EguiGlium;
-use glium::{Display, Surface};
+use glium::Display;
+use glutin::config::Config;
 use glutin::surface::WindowSurface;
 use nalgebra::Vector2;
 use winit::application::ApplicationHandler;
@@ -17,26 +20,22 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy}
 use winit::window::{Window, WindowId};
 
 use super::action::{self, Action};
-use super::bare_window::{bare_window, scale_for, title};
-use super::export::beside_each_other;
-use super::file_chooser::{self, Answer};
-use super::gesture::{Gesture, Held};
+use super::bare_window::{bare_window, graphics, scale_for};
+use super::file_chooser::Answer;
+use super::gesture::Held;
 use super::input_names::name;
 use super::lost_display::Sending;
-use super::model::{Dialog, Purpose};
+use super::model::Purpose;
 use super::pace::{Level, Pace};
-use super::panel::{self, theme};
+use super::panel;
 use super::remember::Remembered;
 use super::rescue::Rescue;
-use super::screenshot::{self, PictureError};
 use super::session::Session;
-use super::session::compare::of_side;
 use super::settings::Side;
-use super::state::{Seen, StateFile};
-use super::view_pictures::{Drawn, Pictures, Subject};
+use super::state::StateFile;
+use super::view_pictures::{Drawn, Pictures};
 use super::watch::Watch;
-use super::{AppError, Options, overlay};
-use crate::render::{CpuRenderer, Image, Quality, RenderError, View};
+use super::{AppError, Options};
 use crate::scene::Scene;
 
 /// Interval of the dabs of a still ball.
@@ -44,8 +43,8 @@ const AIRBRUSH: Duration = Duration::from_millis(16);
 /// Time without motion of the mouse after which the picture is refined.
 const CALM_HAND: Duration = Duration::from_millis(250);
 
-/// Notice where no file can be chosen.
-const NO_CHOOSER: &str = "This desktop has no file chooser (xdg-desktop-portal or zenity): type the path.";
+/// A driver that loses a second context so soon will lose them all.
+const SECOND_LOSS: Duration = Duration::from_secs(5);
 
 /// Messages to the event loop from other threads and egui.
 enum Message {
@@ -121,6 +120,10 @@ struct Screen {
     beside: Option<Pictures>,
     display: Display<WindowSurface>,
     window: Window,
+    /// For contexts in the window.
+    config: Config,
+    /// Time of the last replacement of a lost context.
+    replaced: Option<Instant>,
     pace: Pace,
     sending: Sending,
     /// Copies of unsaved changes.
@@ -211,6 +214,7 @@ impl ApplicationHandler<Message> for App {
                 screen.rescue.close();
                 self.end(event_loop, None);
             }
+            Err(_) if screen.has_lost_context() => self.replace_context(event_loop),
             Err(error) => self.end(event_loop, Some(error)),
         }
     }
@@ -243,6 +247,16 @@ impl App {
         self.wake_at = Some(self.wake_at.map_or(at, |earlier| earlier.min(at)));
     }
 
+    fn replace_context(&mut self, event_loop: &ActiveEventLoop) {
+        let Stage::Open(screen) = std::mem::replace(&mut self.stage, Stage::Over(None)) else {
+            return;
+        };
+        match screen.with_new_context(event_loop) {
+            Ok(screen) => self.stage = Stage::Open(Box::new(screen)),
+            Err(error) => self.end(event_loop, Some(error)),
+        }
+    }
+
     fn end(&mut self, event_loop: &ActiveEventLoop, error: Option<AppError>) {
         self.stage = Stage::Over(error);
         event_loop.exit();
@@ -257,10 +271,13 @@ impl Screen {
         proxy: &EventLoopProxy<Message>,
     ) -> Result<Self, AppError> {
         let remembered = options.remembered.as_deref().map(Remembered::read).unwrap_or_default();
-        let (window, display, egui) =
-            quietly(|| bare_window(event_loop, &scene.name, &remembered)).map_err(AppError::NoDisplay)?;
-        theme::apply(egui.egui_ctx());
-        egui.egui_ctx().set_zoom_factor(remembered.scale.unwrap_or_else(|| scale_for(&window)));
+        let opened = quietly(|| {
+            let (window, config) = bare_window(event_loop, &scene.name, &remembered)?;
+            let scale = remembered.scale.unwrap_or_else(|| scale_for(&window));
+            let (display, egui) = graphics(event_loop, &window, &config, scale)?;
+            Ok((window, config, display, egui))
+        });
+        let (window, config, display, egui) = opened.map_err(AppError::NoDisplay)?;
         repaint_through(egui.egui_ctx(), proxy.clone());
         let pictures = Pictures::new(&display, news(proxy))?;
         let mut session = Session::recording(scene, options.recording(), news(proxy))?;
@@ -282,6 +299,8 @@ impl Screen {
             beside: None,
             display,
             window,
+            config,
+            replaced: None,
             pace: Pace::default(),
             sending: Sending::watched(),
             rescue,
@@ -300,6 +319,28 @@ impl Screen {
             place: options.remembered.clone(),
             remembered,
         })
+    }
+
+    /// Makes a new context in place of a lost one, and all that was in it. The session goes on.
+    fn with_new_context(mut self, event_loop: &ActiveEventLoop) -> Result<Self, AppError> {
+        let scale = self.egui.egui_ctx().zoom_factor();
+        // A window has one surface at a time, and the fields hold what the old one belongs to.
+        self.beside = None;
+        drop((self.pictures, self.egui, self.display));
+        let (display, egui) =
+            quietly(|| graphics(event_loop, &self.window, &self.config, scale)).map_err(AppError::Lost)?;
+        repaint_through(egui.egui_ctx(), self.proxy.clone());
+        let mut pictures = Pictures::new(&display, news(&self.proxy))?;
+        pictures.upload(self.session.shown_of(Side::A), self.session.mode(), true)?;
+        let now = Instant::now();
+        self.session.tell("The driver lost the picture: it is drawn anew.".into(), now);
+        self.window.request_redraw();
+        Ok(Self { pictures, display, egui, drawn: None, replaced: Some(now), ..self })
+    }
+
+    /// Whether the driver lost the context, and not the one that replaced another just now.
+    fn has_lost_context(&self) -> bool {
+        self.display.is_context_lost() && self.replaced.is_none_or(|then| then.elapsed() > SECOND_LOSS)
     }
 
     fn input(&mut self, event: &WindowEvent, held: Held) -> Outcome {
@@ -389,267 +430,6 @@ impl Screen {
             now.write(place);
             self.remembered = now;
         }
-    }
-
-    /// The parts of the view with a picture each.
-    fn halves(&self) -> Vec<egui::Rect> {
-        panel::comparison_view::halves(self.view, self.session.is_comparing())
-    }
-
-    /// Hands what is shown to the pictures of each side; `news`: something else is shown.
-    fn upload(&mut self, news: bool) -> Result<(), RenderError> {
-        let mode = self.session.mode();
-        self.pictures.upload(self.session.shown_of(Side::A), mode, news)?;
-        if !self.session.is_comparing() {
-            self.beside = None;
-            return Ok(());
-        }
-        let is_new = self.beside.is_none();
-        let beside = match self.beside.take() {
-            Some(beside) => beside,
-            None => Pictures::new(&self.display, self::news(&self.proxy))?,
-        };
-        self.beside.insert(beside).upload(self.session.shown_of(Side::B), mode, news || is_new)
-    }
-
-    fn redraw(&mut self) -> Result<Outcome, AppError> {
-        let begin = Instant::now();
-        self.session.paint(begin);
-        let news = self.session.absorb(begin).is_some() | self.session.turn_pages(begin);
-        self.upload(news)?;
-        self.session.follow_export(begin);
-        let asked = self.pass(begin);
-        if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
-            self.pace.moves(begin);
-        }
-        if self.session.sync() {
-            self.window.set_title(&title(&self.session.model.settings.scene.name));
-        }
-        self.watch.follow(self.session.file());
-        self.rescue.follow(begin, |folder| self.session.unsaved_text(folder));
-        if self.session.model.recent != self.remembered.recent {
-            self.remember();
-        }
-        self.draw(begin)?;
-        self.note(begin);
-        Ok(asked.or(self.next(begin)))
-    }
-
-    /// Lays out the panel; the view gets the rest.
-    fn show_panel(&mut self) -> Vec<Action> {
-        let mut out = panel::Out::default();
-        let stretched = self.pictures.level().unwrap_or(self.level).shrink > 1;
-        let (session, view, pictures) = (&mut self.session, &mut self.view, &self.pictures);
-        let beside = self.beside.as_ref();
-        self.egui.run(&self.window, |ctx| {
-            out = panel::show(ctx, &mut session.model, &session.readout);
-            *view = ctx.available_rect();
-            let halves = panel::comparison_view::halves(*view, session.is_comparing());
-            session.set_view(halves[0].width(), halves[0].height());
-            let layer = egui::LayerId::new(egui::Order::Background, egui::Id::new("over the smoke"));
-            for (side, half) in Side::BOTH.into_iter().zip(halves) {
-                let painter = ctx.layer_painter(layer).with_clip_rect(half);
-                let pictures = beside.filter(|_| side == Side::B).unwrap_or(pictures);
-                overlay::show(&painter, half, (&*session, side), stretched, |quantity| {
-                    pictures.range(quantity)
-                });
-            }
-        });
-        self.places = out.places;
-        out.actions
-    }
-
-    fn draw(&mut self, now: Instant) -> Result<(), AppError> {
-        let interval = self.session.interval();
-        self.level = self.pace.level(now, interval);
-        let refine = interval.is_none() && !self.hovers_at(now);
-        let mut frame = self.display.draw();
-        let [r, g, b, _] = egui::Rgba::from(theme::GROUND).to_array();
-        frame.clear_color_srgb(r, g, b, 1.0);
-        let drawn = self.draw_smoke(&mut frame, refine);
-        self.egui.paint(&self.display, &mut frame);
-        let shown = self.sending.while_sending(|| frame.finish()).map_err(|e| AppError::Lost(e.to_string()));
-        self.drawn = drawn?;
-        shown
-    }
-
-    /// Puts the pictures into the frame. Returns the one of the left side, if it is new.
-    fn draw_smoke(&mut self, frame: &mut glium::Frame, refine: bool) -> Result<Option<Drawn>, RenderError> {
-        let parts = self.halves().into_iter().map(|half| self.pixels(half)).collect::<Vec<_>>();
-        let session = &self.session;
-        let mut first = None;
-        let pictures = [&mut self.pictures].into_iter().chain(&mut self.beside);
-        for ((side, viewport), pictures) in Side::BOTH.into_iter().zip(parts).zip(pictures) {
-            if viewport[2] == 0 || viewport[3] == 0 {
-                continue;
-            }
-            let subject = Subject {
-                snapshot: session.shown(),
-                side,
-                look: &session.model.settings.of_side(side).look,
-                camera: session.orbit.camera(),
-                cursor: session.ball(),
-                mode: session.mode(),
-                level: self.level,
-                refine,
-            };
-            let drawn = pictures.draw(&self.display, frame, viewport, &subject)?;
-            first = first.or(drawn.filter(|_| side == Side::A));
-        }
-        Ok(first)
-    }
-
-    /// Whether the ball moves: following it then has priority over refining the picture.
-    fn hovers_at(&self, now: Instant) -> bool {
-        now < self.hovered + CALM_HAND
-    }
-
-    /// The view in pixels: left, bottom, width, height.
-    fn viewport(&self) -> [u32; 4] {
-        self.pixels(self.view)
-    }
-
-    /// A part of the window in pixels: left, bottom, width, height.
-    fn pixels(&self, part: egui::Rect) -> [u32; 4] {
-        let scale = self.egui.egui_ctx().pixels_per_point();
-        let (width, height) = self.display.get_framebuffer_dimensions();
-        let px = |pt: f32, most: u32| (pt.max(0.0) * scale).round().min(most as f32) as u32;
-        let (left, right) = (px(part.min.x, width), px(part.max.x, width));
-        let (top, bottom) = (px(part.min.y, height), px(part.max.y, height));
-        [left, height - bottom, right.saturating_sub(left), bottom.saturating_sub(top)]
-    }
-
-    /// Records the time of the picture and writes the state.
-    fn note(&mut self, begin: Instant) {
-        let end = Instant::now();
-        self.frame += 1;
-        if let Some(Drawn { level, ms }) = self.drawn.take() {
-            let ms = ms.unwrap_or((end - begin).as_secs_f32() * 1e3);
-            self.pace.drew(level, ms, end);
-            self.session.readout.add_picture(ms);
-        }
-        self.session.readout.fps = self.pace.fps();
-        let seen = Seen {
-            frame: self.frame,
-            viewport: self.viewport(),
-            parts: self.halves().into_iter().map(|half| self.pixels(half)).collect(),
-            divide: self.level.shrink * self.level.divide,
-            places: self.places_in_pixels(),
-        };
-        if let Some(file) = &mut self.state_file {
-            file.write(&self.session, seen);
-        }
-    }
-
-    fn places_in_pixels(&self) -> BTreeMap<&'static str, [f32; 4]> {
-        let scale = self.egui.egui_ctx().pixels_per_point();
-        let px = |r: &egui::Rect| [r.min.x, r.min.y, r.max.x, r.max.y].map(|x| (x * scale).round());
-        self.places.iter().map(|(name, rect)| (*name, px(rect))).collect()
-    }
-
-    /// Time of the next picture without an event.
-    fn next(&mut self, now: Instant) -> Outcome {
-        let gone = self.session.notice_until().map_or(Outcome::Nothing, Outcome::DrawAgainBy);
-        let page = self.session.page_time().map_or(Outcome::Nothing, |time| Outcome::DrawAgainBy(now + time));
-        gone.or(page).or(self.next_picture(now))
-    }
-
-    fn next_picture(&mut self, now: Instant) -> Outcome {
-        if self.session.gesture() == Some(Gesture::Paint) {
-            return Outcome::DrawAgainBy(now + AIRBRUSH);
-        }
-        if let Some(calm) = self.pace.calm_at() {
-            return Outcome::DrawAgainBy(calm);
-        }
-        let settled = self.pictures.is_settled() && self.beside.as_ref().is_none_or(Pictures::is_settled);
-        if settled || self.session.interval().is_some() {
-            return Outcome::Nothing;
-        }
-        if self.hovers_at(now) {
-            return Outcome::DrawAgainBy(self.hovered + CALM_HAND);
-        }
-        self.window.request_redraw();
-        Outcome::Nothing
-    }
-
-    /// Opens the desktop's chooser for the open dialog, one at a time.
-    fn browse(&mut self) {
-        let Some(Dialog::Path(form)) = &self.session.model.dialog else {
-            return;
-        };
-        if std::mem::replace(&mut self.asking, true) {
-            return;
-        }
-        let (purpose, suggestion) = (form.purpose, PathBuf::from(form.text.clone()));
-        let proxy = self.proxy.clone();
-        // The loop ends only after the window.
-        let then = move |answer| drop(proxy.send_event(Message::Answered(purpose, answer)));
-        file_chooser::ask(purpose, &self.window, &suggestion, then);
-    }
-
-    /// Passes the chosen file to the dialog that requested it.
-    fn answered(&mut self, purpose: Purpose, answer: Answer) {
-        self.asking = false;
-        self.window.request_redraw();
-        let Some(Dialog::Path(form)) = &mut self.session.model.dialog else {
-            return;
-        };
-        match answer {
-            Answer::Chosen(path) if form.purpose == purpose => {
-                (form.text, form.error) = (path.display().to_string(), None);
-            }
-            Answer::Chosen(_) | Answer::Nothing => {}
-            Answer::NoChooser => form.error = Some(NO_CHOOSER.into()),
-        }
-    }
-
-    /// Saves a picture of the view, rendered again finely and without the panel.
-    fn take_picture(&mut self, now: Instant) -> Outcome {
-        let (camera, mode) = (self.session.orbit.camera(), self.session.mode());
-        let settings = &self.session.model.settings;
-        let name = settings.scene.name.clone();
-        let parts = self.halves().into_iter().map(|half| self.pixels(half)).zip(Side::BOTH);
-        let parts = parts.map(|([_, _, width, height], side)| (side, [width, height])).collect::<Vec<_>>();
-        if self.pictures.driver().is_none() {
-            let snapshot = self.session.shown().clone();
-            let sides =
-                parts.into_iter().map(|(side, size)| (side, size, settings.of_side(side).look.clone()));
-            let sides = sides.collect::<Vec<_>>();
-            let proxy = self.proxy.clone();
-            // The loop ends only after the window.
-            std::thread::spawn(move || {
-                let images = sides.iter().map(|(side, size, look)| {
-                    let mut renderer = CpuRenderer::new();
-                    renderer.set_quality(Quality::of_file(&camera));
-                    let view = View { look, camera: &camera, cursor: None, mode };
-                    Ok(renderer.render(of_side(&snapshot, *side), &view, *size, &|_| ()))
-                });
-                drop(proxy.send_event(Message::Pictured(save_picture(&name, images))));
-            });
-            return Outcome::Nothing;
-        }
-        let renderers = [&mut self.pictures].into_iter().chain(&mut self.beside).filter_map(Pictures::driver);
-        let images = parts.into_iter().zip(renderers).map(|((side, size), renderer)| {
-            let view = View { look: &settings.of_side(side).look, camera: &camera, cursor: None, mode };
-            renderer.set_quality(Quality::of_file(&camera));
-            renderer.set_refine(true);
-            screenshot::take(renderer, &self.display, size, &view)
-        });
-        let told = save_picture(&name, images);
-        Outcome::DrawAgainBy(self.session.tell(told, now))
-    }
-}
-
-/// Saves the pictures of all sides beside each other. Returns the notice.
-fn save_picture(scene: &str, images: impl Iterator<Item = Result<Image, PictureError>>) -> String {
-    let saved = images.collect::<Result<Vec<_>, _>>().and_then(|images| {
-        let image = images.into_iter().reduce(|a, b| beside_each_other(&a, &b));
-        let image = image.ok_or(RenderError::Gl("a picture", "nothing is shown".into()))?;
-        screenshot::save(Path::new("."), scene, &image)
-    });
-    match saved {
-        Ok(path) => format!("Saved {}", std::path::absolute(&path).unwrap_or(path).display()),
-        Err(error) => format!("No picture: {error}"),
     }
 }
 

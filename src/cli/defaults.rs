@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{CliError, Common};
+use super::{CliError, Common, view};
 use crate::foreign;
 use crate::scene::{Problem, closest};
 
@@ -26,12 +26,29 @@ pub struct Defaults {
     pub cpu: Option<bool>,
     /// Filter of log lines, as `UPDRAFT_LOG`.
     pub log: Option<String>,
+    /// Memory for the recorded frames of the window, as `--record-memory`.
+    pub record_memory: Option<Size>,
+    /// Room on the disk for recorded frames, as `--record-disk`.
+    pub record_disk: Option<Size>,
     /// Overrides of every scene, as `--set`; those of the command line come after them.
     pub set: Option<Vec<String>>,
 }
 
+/// A size in bytes, written as text with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Size(u64);
+
+impl TryFrom<String> for Size {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        view::size(&text).map(Self)
+    }
+}
+
 /// Names of the keys.
-const KEYS: [&str; 5] = ["scene", "threads", "cpu", "log", "set"];
+const KEYS: [&str; 7] = ["scene", "threads", "cpu", "log", "record_memory", "record_disk", "set"];
 
 /// Largest number of threads, as that of `--threads`.
 const MOST_THREADS: u16 = 1024;
@@ -47,6 +64,8 @@ impl Defaults {
         common.scene = self.scene;
         common.cpu = self.cpu.unwrap_or(false);
         common.log = self.log;
+        common.record_memory = self.record_memory.map(|size| size.0);
+        common.record_disk = self.record_disk.map(|size| size.0);
     }
 }
 
@@ -120,9 +139,17 @@ mod tests {
         );
         assert_eq!(
             refusal("colour = 'never'"),
-            "config.toml:1:1: unknown key `colour`; there are scene, threads, cpu, log, set"
+            "config.toml:1:1: unknown key `colour`; there are scene, threads, cpu, log, record_memory, record_disk, set"
         );
-        for text in ["threads = 'two'", "threads = 70000", "threads = 2000", "set = 3", "cpu", "[cpu]\n"] {
+        for text in [
+            "threads = 'two'",
+            "threads = 70000",
+            "threads = 2000",
+            "set = 3",
+            "cpu",
+            "[cpu]\n",
+            "record_disk = '4'",
+        ] {
             let line = refusal(text);
             assert!(line.starts_with("config.toml:1:") && !line.contains('\n'), "{text}: {line:?}");
         }
@@ -130,13 +157,14 @@ mod tests {
 
     #[test]
     fn the_command_line_overrides_the_configuration() {
-        let defaults =
-            parse("threads = 3\nset = ['fluid.vorticity=1']\nscene = 'fog'", Path::new("c")).unwrap();
+        let text = "threads = 3\nset = ['fluid.vorticity=1']\nscene = 'fog'\nrecord_memory = '2GiB'";
+        let defaults = parse(text, Path::new("c")).unwrap();
         let mut common = Common { set: vec!["fluid.vorticity=2".into()], ..Common::default() };
         defaults.clone().complete(&mut common);
         assert_eq!(common.threads, [3]);
         assert_eq!(common.set, ["fluid.vorticity=1", "fluid.vorticity=2"]);
         assert_eq!(common.scene.as_deref(), Some("fog"));
+        assert_eq!((common.record_memory, common.record_disk), (Some(2 << 30), None));
         let mut common = Common { threads: vec![1], ..Common::default() };
         defaults.complete(&mut common);
         assert_eq!(common.threads, [1]);

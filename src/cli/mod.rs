@@ -102,6 +102,12 @@ struct Common {
     /// Filter of log lines.
     #[arg(skip)]
     log: Option<String>,
+    /// Memory for the recorded frames of the window \[bytes\].
+    #[arg(skip)]
+    record_memory: Option<u64>,
+    /// Room on the disk for recorded frames \[bytes\].
+    #[arg(skip)]
+    record_disk: Option<u64>,
     /// The ranks that share the run.
     #[arg(skip)]
     comm: Option<Arc<dyn Comm>>,

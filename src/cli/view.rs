@@ -29,7 +29,7 @@ pub struct ViewArgs {
 const UNITS: [(&str, u32); 6] = [("MiB", 20), ("GiB", 30), ("TiB", 40), ("M", 20), ("G", 30), ("T", 40)];
 
 /// Reads a size in bytes.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let bytes = UNITS.iter().find_map(|(unit, power)| {
         let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
         (1.0..1e6).contains(&number).then(|| (number * f64::from(*power).exp2()) as u64)
@@ -53,7 +53,7 @@ impl ViewArgs {
 /// Opens the window, or says why that is impossible and renders the scene.
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &[])?;
-    match window(&scene, args)? {
+    match window(&scene, args, common)? {
         None => Ok(()),
         Some(why) => without_window(&scene, &why, common),
     }
@@ -61,14 +61,14 @@ pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
 
 /// Shows the window until it is closed. Returns the reason if it cannot be opened.
 #[cfg(feature = "viewer")]
-fn window(scene: &Scene, args: &ViewArgs) -> Result<Option<String>, CliError> {
+fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
     // Window systems panic when their display disappears. All panics are caught here and replaced by one line
     // of ours.
     std::panic::set_hook(Box::new(|info| tracing::debug!("{info}")));
     let options = app::Options {
-        record_memory: args.record_memory,
-        record_disk: args.record_disk,
+        record_memory: args.record_memory.or(common.record_memory),
+        record_disk: args.record_disk.or(common.record_disk),
         ..app::Options::default()
     };
     let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), options)));
@@ -97,7 +97,7 @@ fn without_place(why: &str) -> &str {
 
 /// Says why there is no window in this build.
 #[cfg(not(feature = "viewer"))]
-fn window(_scene: &Scene, _args: &ViewArgs) -> Result<Option<String>, CliError> {
+fn window(_scene: &Scene, _args: &ViewArgs, _common: &Common) -> Result<Option<String>, CliError> {
     Ok(Some("no window here (built without the feature `viewer`)".into()))
 }
 

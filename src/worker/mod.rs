@@ -39,7 +39,6 @@ pub use command::{Batch, Builder, Command};
 pub use recorded_frame::Frame;
 pub use simulation_trait::Simulation;
 pub use spill::{NewFile, Spill};
-pub use state_store::LIMIT as UNDO_MEMORY;
 pub use status::{State, Status};
 pub use timeline::{Recording, Timeline};
 

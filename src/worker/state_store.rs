@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::solver::State;
 
-/// Memory for the states of undo \[bytes\].
-pub const LIMIT: usize = 1 << 30;
+/// Memory for the states of undo at most \[bytes\].
+const LIMIT: usize = 1 << 30;
 
 /// States of a simulation and, during a comparison, of the one beside it.
 pub(super) type States = (State, Option<State>);
@@ -20,6 +20,11 @@ pub(super) struct StateStore {
 }
 
 impl StateStore {
+    /// Makes an empty store beside a timeline of so many bytes: half of them, within 1 GiB.
+    pub fn beside(timeline: usize) -> Self {
+        Self::within((timeline / 2).min(LIMIT))
+    }
+
     /// Makes an empty store of at most `limit` bytes.
     pub fn within(limit: usize) -> Self {
         Self { limit, states: VecDeque::new(), first: 0 }

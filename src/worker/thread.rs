@@ -14,7 +14,7 @@ use super::recorded_frame::Frame;
 use super::solid_drag::Drag;
 use super::spare_snapshots::SpareSnapshots;
 use super::spill::Spill;
-use super::state_store::{self, StateStore};
+use super::state_store::StateStore;
 use super::timeline::{Edit, Replay, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
@@ -110,7 +110,11 @@ impl Engine {
         disk: Option<Spill>,
     ) -> Self {
         let dt = limits::step(dt, 1.0 / 24.0);
-        lock(&outputs.timeline).set_disk(disk.as_ref().map(|disk| [disk.used(), disk.limit()]));
+        let timeline = {
+            let mut timeline = lock(&outputs.timeline);
+            timeline.set_disk(disk.as_ref().map(|disk| [disk.used(), disk.limit()]));
+            timeline.limit()
+        };
         Self {
             simulation: Some(simulation),
             comparison: Comparison::default(),
@@ -125,7 +129,7 @@ impl Engine {
             loads: 0,
             load: 0,
             shown: 0,
-            states: StateStore::within(state_store::LIMIT),
+            states: StateStore::beside(timeline),
             spares: SpareSnapshots::default(),
             disk,
             drags: [None, None],

@@ -1,8 +1,11 @@
 //! A window on a virtual screen, driven by mouse and keyboard. It writes its state to a file.
 
+pub mod losing_driver;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -29,6 +32,11 @@ impl Rig {
 
     /// The same on a screen of a size, with more arguments.
     pub fn on(screen: [usize; 2], arguments: &[&str]) -> Option<Self> {
+        Self::within(screen, arguments, &[])
+    }
+
+    /// The same, with more variables in the environment of the program.
+    pub fn within(screen: [usize; 2], arguments: &[&str], environment: &[(&str, PathBuf)]) -> Option<Self> {
         for (tool, ask) in [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")] {
             if let Err(error) =
                 Command::new(tool).arg(ask).stdout(Stdio::null()).stderr(Stdio::null()).status()
@@ -39,11 +47,16 @@ impl Rig {
         }
         let (server, display) = server(screen);
         let folder = tempfile::tempdir().unwrap();
-        let program = Self::program(&folder, &display, arguments);
+        let program = Self::program(&folder, &display, arguments, environment);
         Some(Self { server, program, display, folder, size: screen })
     }
 
-    pub fn program(folder: &tempfile::TempDir, display: &str, arguments: &[&str]) -> Child {
+    pub fn program(
+        folder: &tempfile::TempDir,
+        display: &str,
+        arguments: &[&str],
+        environment: &[(&str, PathBuf)],
+    ) -> Child {
         let told = fs::File::create(folder.path().join("stderr")).unwrap();
         Command::new(env!("CARGO_BIN_EXE_updraft"))
             .args(["view", "plume"])
@@ -55,10 +68,23 @@ impl Rig {
             // No file chooser: neither a portal nor zenity.
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
             .env("PATH", folder.path())
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .current_dir(folder.path())
             .stderr(told)
             .spawn()
             .unwrap()
+    }
+
+    /// Waits until the program has ended.
+    pub fn end(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.program.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the program goes on");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// What the program wrote to stderr.

@@ -67,7 +67,7 @@ impl Session {
         if let Some(&(list, n, p)) =
             handles.iter().find(|(list, n, _)| self.model.selected == Some(Selected::Object(*list, *n)))
         {
-            let tip = |axis: usize| near(p + self.arrow(p, axis));
+            let tip = |axis: usize| near(p + self.arrow(p, axis)?);
             if let Some(axis) = (0..3).find(|&axis| tip(axis).is_some()) {
                 return Some((list, n, Some(axis)));
             }
@@ -90,9 +90,12 @@ impl Session {
         self.view.y / self.orbit.height_at(p)
     }
 
-    /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\].
-    pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Vector3<f32> {
-        Vector3::ith(axis, ARROW * self.orbit.height_at(p))
+    /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\]. An arrow that points at the viewer has none:
+    /// its tip would cover the handle, and what was meant as a free drag would follow the axis.
+    pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Option<Vector3<f32>> {
+        let arrow = Vector3::ith(axis, ARROW * self.orbit.height_at(p));
+        let [(from, _), (to, _)] = [self.orbit.seen(p, self.view)?, self.orbit.seen(p + arrow, self.view)?];
+        ((to - from).norm() > 2.0 * GRAB).then_some(arrow)
     }
 
     /// Grabs the handle at a point of the view, if there is one.

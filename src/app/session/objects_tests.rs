@@ -79,6 +79,23 @@ fn a_solid_is_added_dragged_by_its_handle_and_undone_and_the_air_makes_way() {
     until(&mut s, |s| s.shown().solids.is_empty());
 }
 
+/// The arrow along the sight lies on the handle: the drag is free, not along it.
+#[test]
+fn a_drag_is_free_although_an_axis_points_at_the_viewer() {
+    let text = "[domain]\ncells = [12, 12, 12]\nvoxel = 0.1\n[render]\n\
+                camera = { position = [0.7, 0.6, 4], target = [0.6, 0.6, 0.6] }\n";
+    let mut s = Session::new(Scene::parse("ahead", text).unwrap(), || ()).unwrap();
+    s.set_view(800.0, 600.0);
+    s.edit(&[Change::Add(List::Solid, BALL.into())]);
+    s.sync();
+    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    s.hover(at + Vector2::new(60.0, 0.0), now);
+    s.release(Button::Left, now);
+    let [x, _, z] = s.model.settings.scene.solids[0].position;
+    assert!(x > 0.7 && (z - 0.6).abs() < 0.05, "{x} {z}");
+}
+
 #[test]
 fn an_object_stays_in_the_box_and_one_that_cannot_be_is_refused_with_a_reason() {
     let mut s = session();

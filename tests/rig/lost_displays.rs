@@ -1,0 +1,124 @@
+//! Displays that are killed or stand still, and drivers that lose their context.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::opens_and_runs;
+use super::rig::losing_driver::LosingDriver;
+use super::rig::{PATIENCE, Rig, VIEW, is, number, place, server};
+
+/// The program ends with one message, and the next window has the changes.
+#[test]
+fn changes_survive_a_display_that_is_killed() {
+    let box_and_voxel = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
+    let Some(mut rig) = Rig::on([1280, 800], &box_and_voxel) else {
+        return;
+    };
+    opens_and_runs(&mut rig);
+    let state = rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
+    let [left, top, right, bottom] = place(&state, "smoke.red.buoyancy");
+    let y = 0.5 * (top + bottom);
+    rig.drag(1, [0.5 * (left + right), y], [right - 6.0, y]);
+    rig.until("more buoyancy", |s| number(s, "/params/smoke.red.buoyancy") > 4.0);
+    let copy = rig.folder.path().join("state/updraft/unsaved-1.toml");
+    let deadline = Instant::now() + PATIENCE;
+    // That of the smoke, not of the heat.
+    let has_changes = |text: &str| text.replace("heat_buoyancy", "").contains("buoyancy = ");
+    while !fs::read_to_string(&copy).is_ok_and(|text| has_changes(&text)) {
+        assert!(Instant::now() < deadline, "the changes are not copied");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    rig.server.kill().unwrap();
+    rig.server.wait().unwrap();
+    let status = rig.end();
+    // One message: ours has a line, that of the X library two.
+    let told = rig.told();
+    assert!(status.code() == Some(1) && (1..=2).contains(&told.lines().count()), "{status}: {told}");
+    (rig.server, rig.display) = server([1280, 800]);
+    fs::remove_file(rig.folder.path().join("state.json")).unwrap();
+    rig.program = Rig::program(&rig.folder, &rig.display, &box_and_voxel, &[]);
+    rig.until("where the changes are", |s| {
+        s["notice"].as_str().is_some_and(|notice| notice.contains("recovered.toml"))
+    });
+    let recovered = fs::read_to_string(copy.with_file_name("recovered.toml")).unwrap();
+    assert!(has_changes(&recovered), "{recovered}");
+}
+
+/// The window waits for a display that stands still, longer than the watch over it has patience; the simulation goes on.
+#[test]
+fn a_frozen_display_ends_nothing() {
+    let Some(mut rig) = Rig::start() else { return };
+    let step = number(&rig.until("a running plume", |s| number(s, "/step") >= 3.0), "/step");
+    let server = |signal: &str| {
+        let id = rig.server.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    };
+    server("-STOP");
+    std::thread::sleep(Duration::from_secs(8));
+    server("-CONT");
+    rig.until("later steps", |s| is(s, "/state", "running") && number(s, "/step") > step + 4.0);
+    assert_eq!(rig.told(), "");
+}
+
+/// The window makes another context and shows the smoke in it; a driver that loses that one, too, ends the program with one message.
+#[test]
+fn a_lost_context_is_replaced() {
+    survives_a_loss("llvmpipe");
+}
+
+/// The same where the driver makes the pictures, as that of a graphics card does.
+#[test]
+fn a_lost_context_with_pictures_in_it_is_replaced() {
+    survives_a_loss("a graphics card");
+}
+
+fn survives_a_loss(renderer: &str) {
+    let Some(driver) = LosingDriver::compile() else { return };
+    let arguments = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
+    let Some(mut rig) = Rig::within([1280, 800], &arguments, &driver.environment(renderer)) else {
+        return;
+    };
+    opens_and_runs(&mut rig);
+    rig.until("a plume", |s| number(s, "/time") > 1.0);
+    rig.key("space");
+    rig.until("a pause", |s| is(s, "/state", "paused"));
+    // The step under way ends, and its picture is refined.
+    std::thread::sleep(Duration::from_secs(2));
+    let (before, seen) = (rig.state().unwrap(), bright(&rig));
+    assert!(seen > 1_000, "{seen} bright pixels of smoke");
+    let smoke = number(&before, "/mass/0");
+    driver.lose(1);
+    rig.xdo("mousemove 330 300");
+    let after =
+        rig.until("the notice", |s| s["notice"].as_str().is_some_and(|notice| notice.contains("anew")));
+    assert!(driver.has_lost());
+    assert_eq!(number(&after, "/mass/0"), smoke, "nothing of the session is lost");
+    assert_eq!(after["params"], before["params"]);
+    rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
+    std::thread::sleep(Duration::from_secs(2));
+    let again = bright(&rig);
+    assert!(again.abs_diff(seen) < seen / 5, "{seen} bright pixels of smoke before, {again} after");
+    rig.key("space");
+    rig.until("later steps", |s| {
+        is(s, "/state", "running") && number(s, "/step") > number(&after, "/step") + 2.0
+    });
+    assert_eq!(rig.told(), "");
+
+    std::thread::sleep(Duration::from_millis(5_500));
+    driver.lose(1_000);
+    let status = rig.end();
+    let told = rig.told();
+    assert!(
+        status.code() == Some(1) && told.lines().count() == 1 && told.contains("context"),
+        "{status}: {told}"
+    );
+}
+
+/// Number of bright pixels in the view, where no text is.
+fn bright(rig: &Rig) -> usize {
+    let screen = rig.screen();
+    let rows = screen.chunks_exact(3 * rig.size[0]).skip(100).take(VIEW[1] - 200);
+    let pixels = rows.flat_map(|row| row.chunks_exact(3).take(VIEW[0]));
+    pixels.filter(|pixel| pixel.iter().all(|&c| c > 110)).count()
+}
