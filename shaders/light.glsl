@@ -7,7 +7,7 @@ uniform vec3 sun;            // irradiance
 
 vec4 light_at(vec3 p) {
     vec3 share = (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes;
-#ifdef CUBIC
+#ifdef SPLINES
     return spline(light, share);
 #else
     return textureLod(light, share, 0.0);

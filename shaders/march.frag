@@ -8,7 +8,7 @@
 // middle. CPU twins: cpu/reference.rs for one ray, cpu/march.rs for packets through smoke shaded at its cells.
 #include "common.glsl"
 #include "t_max.glsl"
-#ifdef CUBIC
+#ifdef SPLINES
 #include "spline.glsl"
 #endif
 #include "light.glsl"
@@ -29,7 +29,7 @@ in vec2 uv;
 layout(location = 0) out vec4 radiance;
 
 // Smoke between the cell centres, at a share of the way through the box.
-#ifdef CUBIC
+#ifdef SPLINES
 vec4 smoke_at(vec3 share) { return spline(smoke, share); }
 #else
 vec4 smoke_at(vec3 share) { return textureLod(smoke, share, 0.0); }

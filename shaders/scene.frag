@@ -2,7 +2,7 @@
 // What stands in, behind and beneath the smoke: solids and the floor, with the smoke's shadow on them. CPU twin: scene.rs.
 // Writes linear radiance, the share of the background seen past it (a), and the distance along the ray at which the smoke ends.
 #include "common.glsl"
-#ifdef CUBIC
+#ifdef SPLINES
 #include "spline.glsl"
 #endif
 #include "light.glsl"
@@ -66,7 +66,7 @@ float depth_at(vec3 p) { return textureLod(depths, in_points(p), 0.0).r; }
 
 // φ − J·along of one colour.
 float around(sampler3D moments, vec3 share, vec3 along) {
-#ifdef CUBIC
+#ifdef SPLINES
     vec4 s = spline(moments, share);
 #else
     vec4 s = textureLod(moments, share, 0.0);

@@ -2,12 +2,17 @@
 
 #[path = "common/command.rs"]
 mod command;
+#[path = "cli/finer_smoke.rs"]
+mod finer_smoke;
+#[path = "cli/pictures.rs"]
+mod pictures;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use command::{command, folder, refused, stderr, stdout, updraft};
+use pictures::pixels;
 
 /// A small scene that renders quickly.
 const SMALL: &[&str] = &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04"];
@@ -27,16 +32,6 @@ fn render(folder: &Path, frames: &str, out: &str, more: &[&str]) -> Output {
         args.extend(["--size", "160x120"]);
     }
     updraft(folder, &[&args, SMALL, more].concat())
-}
-
-/// Reads rows of RGB or RGBA bytes, the number of bytes per pixel, and the size.
-fn pixels(path: &Path) -> (Vec<u8>, usize, [u32; 2]) {
-    let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
-    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
-    let mut data = vec![0; reader.output_buffer_size().expect("a size")];
-    reader.next_frame(&mut data).expect("pixels");
-    let info = reader.info();
-    (data, info.color_type.samples(), [info.width, info.height])
 }
 
 #[test]
@@ -117,7 +112,7 @@ fn check_reports_the_consequences_of_choices() {
     assert!(text.contains("forces     wind"), "{text}");
     let args = ["check", "plume", "--set", "solver.advection=semi-lagrangian", "--set", "domain.walls=open"];
     let text = stdout(&updraft(dir.path(), &[&args[..], &["--threads", "3"]].concat()));
-    for wanted in ["96 x 144 x 96 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {
+    for wanted in ["168 x 104 x 80 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {
         assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
     }
     let sealed = "domain.walls={x='closed', y='closed', z_min={inflow={velocity=[0, 0, 1]}}, z_max='closed'}";
@@ -135,7 +130,10 @@ fn check_reports_air_that_nothing_moves() {
     let idle = "the air rests until someone paints";
     let check = |changes: &[&str]| {
         let changes: Vec<&str> = changes.iter().flat_map(|change| ["--set", *change]).collect();
-        stdout(&updraft(dir.path(), &[&["check", "plume", "--set", "source=[]"][..], &changes].concat()))
+        stdout(&updraft(
+            dir.path(),
+            &[&["check", "plume", "--set", "source=[]", "--set", "force=[]"][..], &changes].concat(),
+        ))
     };
     assert!(check(&[]).contains(idle));
     for moving in [
@@ -181,28 +179,6 @@ fn too_few_substeps_are_counted_and_warned_of() {
     let stats = columns(&dir.path().join("enough/stats.csv"));
     assert!(stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
     assert!(stats["cfl"].iter().all(|&cfl| cfl <= 3.001), "{stats:?}");
-}
-
-#[test]
-fn pictures_are_of_the_asked_size_and_show_smoke() {
-    let dir = folder();
-    let output = render(dir.path(), "22-24", "out/a.####.png", &["--set", "render.floor=false"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(files(&dir.path().join("out")), ["a.0022.png", "a.0023.png", "a.0024.png"]);
-    assert_eq!(stdout(&output), "3 pictures: out/a.0022.png to out/a.0024.png\n");
-    assert!(stderr(&output).contains("ms/step"), "plain progress lines: {}", stderr(&output));
-    let (smoke, samples, size) = pixels(&dir.path().join("out/a.0024.png"));
-    assert_eq!(size, [160, 120]);
-    let empty = ["--set", "source=[]", "--set", "render.floor=false", "--quiet"];
-    let quiet = render(dir.path(), "0", "empty.png", &empty);
-    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", stderr(&quiet));
-    let (without, _, _) = pixels(&dir.path().join("empty.png"));
-    let changed = smoke
-        .chunks(samples)
-        .zip(without.chunks(samples))
-        .filter(|(a, b)| a.iter().zip(b.iter()).any(|(a, b)| a.abs_diff(*b) > 12));
-    let share = changed.count() as f64 / (160.0 * 120.0);
-    assert!((0.01..0.7).contains(&share), "smoke covers {share} of the picture");
 }
 
 #[test]
@@ -437,146 +413,6 @@ fn fields_are_named_with_a_format() {
     assert!(stderr(&output).contains("--format"), "{}", stderr(&output));
 }
 
-#[test]
-fn moving_pictures_hold_every_frame() {
-    let dir = folder();
-    let output = render(dir.path(), "1-5", "a.apng", &[]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let file = std::io::BufReader::new(std::fs::File::open(dir.path().join("a.apng")).unwrap());
-    let reader = png::Decoder::new(file).read_info().unwrap();
-    assert_eq!(reader.info().animation_control().map(|a| a.num_frames), Some(5));
-    for name in ["a.mp4", "a.webm", "a.gif"] {
-        let output = render(dir.path(), "1-5", name, &["--size", "161x121"]);
-        let text = stderr(&output);
-        assert!(output.status.success(), "{text}");
-        if text.contains("no ffmpeg here") {
-            eprintln!("SKIPPED: {text}");
-            assert!(dir.path().join("a.0005.png").exists());
-            return;
-        }
-        assert!(std::fs::metadata(dir.path().join(name)).unwrap().len() > 500, "{name}");
-    }
-    assert_eq!(files(dir.path()), ["a.apng", "a.gif", "a.mp4", "a.webm"]);
-}
-
-/// Channels of a linear picture by name.
-fn exr_channels(path: &Path, size: [usize; 2]) -> impl Fn(&str) -> Vec<f32> + use<> {
-    let read = exr::prelude::read_first_flat_layer_from_file(path).expect("an EXR").layer_data;
-    assert_eq!([read.size.x(), read.size.y()], size);
-    move |name| {
-        let found = read.channel_data.list.iter().find(|channel| channel.name.to_string() == name);
-        found.expect("a channel").sample_data.values_as_f32().collect()
-    }
-}
-
-/// Frame 0 is exactly the start: a cube full of smoke from a file, lit from the side, has the radiance σ p E
-/// e^(−σ d) (1 − e^(−σ l)) / σ, pixel by pixel, with and without OpenGL.
-#[test]
-fn frame_0_is_the_density_of_the_file() {
-    let dir = folder();
-    let cube = updraft::npz::Array { shape: [16; 3], values: vec![0.5; 16 * 16 * 16] };
-    let file = std::fs::File::create(dir.path().join("cube.npz")).unwrap();
-    updraft::npz::write(file, &[], [("red", cube.clone()), ("blue", cube)]).unwrap();
-    let scene = "source = []
-        [domain]
-        cells = [16, 16, 16]
-        voxel = 0.0625
-        [initial]
-        fields = 'cube.npz'
-        [smoke.red]
-        color = [1.0, 0.5, 0.25]
-        [smoke.blue]
-        color = [1.0, 0.5, 0.25]
-        [render]
-        size = [48, 48]
-        floor = false
-        outline = false
-        camera = { position = [0.5, 0.5, 50.0], target = [0.5, 0.5, 0.5], fov = 1.0 }
-        medium = { extinction = 2.0, anisotropy = 0.0, scattering = 'single', fade = 0.0 }
-        light = { direction = [1, 0, 0], sun = [3, 2, 1], sky = [0, 0, 0], ground = [0, 0, 0] }";
-    std::fs::write(dir.path().join("cube.toml"), scene).unwrap();
-    for (out, more) in [("a.exr", &[][..]), ("b.exr", &["--cpu"][..])] {
-        let args = ["render", "cube.toml", "--frames", "0", "--out", out];
-        let output = updraft(dir.path(), &[&args[..], more].concat());
-        assert!(output.status.success(), "{}", stderr(&output));
-        let channel = exr_channels(&dir.path().join(out), [48, 48]);
-        // The whole picture shows the cube: its front is 0.855 m high there, its middle 0.864 m.
-        let height = 2.0 * 49.5 * 0.5_f32.to_radians().tan();
-        for (name, colour) in [("R", 3.0), ("G", 2.0 * 0.5), ("B", 0.25)] {
-            for (n, got) in channel(name).into_iter().enumerate() {
-                let x = 0.5 + ((n % 48) as f32 + 0.5 - 24.0) / 48.0 * height;
-                let lit = colour / (4.0 * std::f32::consts::PI) * (-2.0 * (1.0 - x)).exp();
-                let want = lit * (1.0 - (-2.0_f32).exp());
-                assert!((got - want).abs() < 0.01 * want, "{out} {name} at x = {x}: {got}, not {want}");
-            }
-        }
-        assert!(channel("A").iter().all(|a| (a - 1.0 + (-2.0_f32).exp()).abs() < 2e-3));
-    }
-}
-
-/// Single scattering, multiple and light paths are chosen by name, and each draws another picture.
-#[test]
-fn scattering_is_chosen_by_name() {
-    let dir = folder();
-    let means = ["single", "multiple", "traced"].map(|name| {
-        let (out, set) = (format!("{name}.exr"), format!("render.medium.scattering={name}"));
-        let more = ["--size", "32x24", "--set", &set, "--set", "render.medium.paths=16"];
-        let output = render(dir.path(), "24", &out, &more);
-        assert!(output.status.success(), "{}", stderr(&output));
-        let reds = exr_channels(&dir.path().join(out), [32, 24])("R");
-        reds.iter().sum::<f32>() / reds.len() as f32
-    });
-    let [single, multiple, traced] = means;
-    assert!(single < 0.97 * multiple && single < 0.97 * traced, "{means:?}");
-    assert!((multiple / traced - 1.0).abs() < 0.15 && multiple != traced, "{means:?}");
-}
-
-/// Without an EGL driver pictures are rendered on the CPU, which is reported once.
-#[cfg(feature = "viewer")]
-#[test]
-fn without_opengl_pictures_are_drawn_on_the_cpu() {
-    let dir = folder();
-    let args = ["render", "plume", "--frames", "1-2", "--size", "64x48", "--out", "a.####.png"];
-    let hidden = command(dir.path(), &[&args, SMALL].concat())
-        .env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent")
-        .output()
-        .unwrap();
-    let text = stderr(&hidden);
-    assert!(hidden.status.success(), "{text}");
-    assert_eq!(text.matches("rendering on the CPU").count(), 1, "{text}");
-    assert!(text.lines().any(|line| line.starts_with("updraft: no OpenGL")), "{text}");
-    let args = ["render", "plume", "--frames", "2", "--size", "64x48", "--out", "b.####.png", "--cpu"];
-    let chosen = updraft(dir.path(), &[&args, SMALL].concat());
-    assert!(!stderr(&chosen).contains("rendering on the CPU"), "it was asked for");
-    let bytes = |name: &str| std::fs::read(dir.path().join(name)).unwrap();
-    assert_eq!(bytes("a.0002.png"), bytes("b.0002.png"));
-}
-
-/// Linear pictures, rendered without OpenGL.
-#[test]
-fn exr_has_radiance_alpha_and_depth() {
-    let dir = folder();
-    let output = render(dir.path(), "24", "a.exr", &["--cpu", "--size", "80x60"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let channel = exr_channels(&dir.path().join("a.exr"), [80, 60]);
-    assert!(channel("R").iter().any(|&x| x > 0.1), "something is lit");
-    let alpha = channel("A");
-    assert!(alpha.iter().any(|&a| a > 0.9) && alpha.iter().any(|&a| a < 0.1), "smoke or floor, and sky");
-    assert!(channel("Z").iter().all(|z| z.is_finite() && *z > 0.0));
-}
-
-/// Without ffmpeg a video becomes PNGs, with a message.
-#[test]
-fn without_ffmpeg_there_are_pictures() {
-    let dir = folder();
-    let args = ["render", "plume", "--frames", "1-2", "--size", "64x48", "--out", "a.mp4"];
-    let output = command(dir.path(), &[&args, SMALL].concat()).env("PATH", "").output().unwrap();
-    let text = stderr(&output);
-    assert!(text.contains("no ffmpeg here to write a.mp4; writing a.####.png"), "{text}");
-    assert!(output.status.success(), "{text}");
-    assert_eq!(files(dir.path()), ["a.0001.png", "a.0002.png"]);
-}
-
 /// Ctrl-C ends a long run quickly, with exit code 1, whole pictures and no partial files.
 #[cfg(unix)]
 #[test]
@@ -619,100 +455,4 @@ fn a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the command ends");
     assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
-}
-
-/// Finer smoke through the flow in `dir`/run, in one go and in two, from frames that begin with 0 and with 1.
-fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
-    let detail = |more: &[&str]| updraft(dir, &[&["detail", "run", "-q", "--frames"], more].concat());
-    assert!(detail(&["1-6", "--out", "whole"]).status.success());
-    assert!(detail(&["1-4", "--out", "parts", "--checkpoint-every", "2"]).status.success());
-    refused(
-        &updraft(dir, &["simulate", "--resume", "--frames", "1-6", "--out", "parts", "-q"]),
-        "continue with `updraft detail RUN --resume`",
-    );
-    refused(&detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]), "differs in fluid and smoke");
-    let output = detail(&["1-6", "--out", "parts", "--resume"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    for frame in 1..7 {
-        let [whole, parts] =
-            ["whole", "parts"].map(|out| std::fs::read(dir.join(out).join(format!("fields.{frame:04}.npz"))));
-        assert!(whole.unwrap() == parts.unwrap(), "frame {frame}");
-    }
-    let lines = |out: &str| std::fs::read_to_string(dir.join(out).join("stats.csv")).unwrap().lines().count();
-    assert_eq!(lines("whole"), lines("parts"));
-    // From the start, whose velocity is in no frame.
-    std::fs::remove_file(dir.join("run/fields.0000.npz")).unwrap();
-    assert!(detail(&["0-0", "--out", "start", "--checkpoint-every", "1"]).status.success());
-    assert!(detail(&["6-6", "--out", "start", "--resume"]).status.success());
-    let [whole, parts] = ["whole", "start"].map(|out| std::fs::read(dir.join(out).join("fields.0006.npz")));
-    assert!(whole.unwrap() == parts.unwrap(), "resumed from the start");
-    let simulate = ["simulate", "plume", "--frames", "1-2", "--checkpoint-every", "1", "--out", "own", "-q"];
-    let tiny = ["--set", "domain.cells=[8, 8, 8]", "--set", "domain.voxel=0.12"];
-    assert!(updraft(dir, &[&simulate[..], &tiny].concat()).status.success());
-    refused(&detail(&["1-6", "--out", "own", "--resume"]), "continue with `updraft simulate --resume`");
-}
-
-/// A box that moves leaves frames of several boxes.
-#[test]
-fn finer_smoke_in_a_run_whose_box_followed_it_is_refused() {
-    let dir = folder();
-    let tiny = [
-        "--set",
-        "domain.cells=[16, 16, 16]",
-        "--set",
-        "domain.voxel=0.06",
-        "--set",
-        "domain.follow=true",
-        "-q",
-    ];
-    let simulate = ["simulate", "plume", "--frames", "0-1", "--format", "npz", "--out", "run"];
-    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
-    refused(&updraft(dir.path(), &["detail", "run", "-q"]), "its box followed the smoke");
-    assert!(!dir.path().join("run-detail").exists());
-}
-
-/// A run of 12 × 18 × 12 cells, and finer smoke in its flow.
-#[test]
-fn finer_smoke_follows_a_finished_run() {
-    let dir = folder();
-    let tiny = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08", "-q"];
-    let simulate = ["simulate", "plume", "--frames", "0-6", "--format", "npz,vdb", "--out", "run"];
-    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
-    let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
-    let output = detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let finer = dir.path().join("run-detail");
-    assert_eq!(
-        files(&finer),
-        ["fields.0002.npz", "fields.0004.npz", "fields.0006.npz", "scene.toml", "stats.csv"]
-    );
-    let scene = std::fs::read_to_string(finer.join("scene.toml")).unwrap();
-    assert!(scene.contains("detail = 3") && scene.contains("strength = 1.0"), "{scene}");
-    let mut npz = zip::ZipArchive::new(std::fs::File::open(finer.join("fields.0006.npz")).unwrap()).unwrap();
-    let size = npz.by_name("red.npy").unwrap().size();
-    assert!((27 * 4 * 12 * 18 * 12..).contains(&size), "{size} bytes of red smoke");
-    assert!(npz.by_name("u.npy").is_err());
-    refused(&detail(&[]), "run-detail");
-    let before = std::fs::read(finer.join("fields.0002.npz")).unwrap();
-    assert!(
-        detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red", "--skip-existing"]).status.success()
-    );
-    assert!(detail(&["--up", "3", "--frames", "2-2", "--fields", "red", "--force"]).status.success());
-    assert!(std::fs::read(finer.join("fields.0002.npz")).unwrap() == before, "the same bytes again");
-    refused(&detail(&["--frames", "2-9", "--force"]), "frame 9 is after the last frame of the run, 6");
-    refused(&detail(&["--set", "domain.detail=3", "--up", "2"]), "--up 2: the run has a domain.detail of 3");
-    resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir.path());
-    std::fs::remove_file(dir.path().join("run/fields.0003.npz")).unwrap();
-    refused(&detail(&["--force"]), "the run has no frame 3 between 2 and 4");
-    for frame in 0..7 {
-        let _ = std::fs::remove_file(dir.path().join(format!("run/fields.{frame:04}.npz")));
-    }
-    let output = detail(&["--out", "of-vdb", "--frames", "3-3"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(files(&dir.path().join("of-vdb")), ["fields.0003.vdb", "scene.toml", "stats.csv"]);
-    refused(
-        &detail(&["--set", "solver.advection=cubic", "--force"]),
-        "turbulence needs conservative advection",
-    );
-    refused(&updraft(dir.path(), &["detail", "nowhere"]), "nowhere");
 }

@@ -637,13 +637,13 @@ mod gl {
     }
 
     #[test]
-    fn both_renderers_interpolate_the_same_cubics() {
+    fn both_renderers_read_the_same_splines() {
         let Some(mut gl) = offscreen(SIZE) else { return };
         let snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Sectors);
         let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
         let mut cpu = CpuRenderer::new();
-        let mut draw = |cubic, shading| {
-            let quality = Quality { cubic, shading, ..Quality::FINAL };
+        let mut draw = |splines, shading| {
+            let quality = Quality { splines, shading, ..Quality::FINAL };
             gl.set_quality(quality);
             cpu.set_quality(quality);
             let view = view(&look, &camera);
@@ -655,7 +655,7 @@ mod gl {
         assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
         let (mean, worst) = difference(&packets, &rays);
         assert!(mean < 0.4 && worst < 20, "shaded at the cells: mean {mean}, worst {worst} of 255");
-        assert!(difference(&on_gl, &linear).0 > 0.2, "cubic interpolation changes something");
+        assert!(difference(&on_gl, &linear).0 > 0.2, "splines change something");
     }
 
     /// A march at half or a quarter of the size shows the same smoke, less sharp.

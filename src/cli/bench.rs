@@ -20,7 +20,7 @@ use super::progress::Progress;
 use super::{CliError, Common, interrupt, machine, say, say_json, simulation, traffic};
 use crate::foreign;
 use crate::output::whole::{self, Existing};
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneError};
 use crate::solver::{Dab, Solver, Stage, StepStats};
 
 /// Steps before timing: the smoke has spread and the caches are warm.
@@ -29,9 +29,9 @@ const WARM_UP: u32 = 12;
 /// Time the solver, stage by stage.
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
-    /// The scene whose smoke is simulated
-    #[arg(long, value_name = "SCENE", default_value = "plume")]
-    scene: String,
+    /// The scene whose smoke is simulated [default: a plume in still air]
+    #[arg(long, value_name = "SCENE")]
+    scene: Option<String>,
     /// Cells along each edge of the box
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "64,128")]
     #[arg(value_parser = clap::value_parser!(u32).range(4..=4096))]
@@ -110,6 +110,22 @@ struct Case {
     scene: Scene,
 }
 
+/// The scene that is timed unless another is named. It stays as it is, so that times of different versions compare, whatever the
+/// built-in scenes become.
+const STILL_AIR: &str = include_str!("bench/still_air.toml");
+
+fn scene_name(args: &BenchArgs) -> &str {
+    args.scene.as_deref().unwrap_or("still-air")
+}
+
+/// Reads the scene that is timed.
+fn scene(args: &BenchArgs, overrides: &[String]) -> Result<Scene, SceneError> {
+    match &args.scene {
+        Some(named) => Scene::load(named, overrides),
+        None => Scene::parse_with(scene_name(args), STILL_AIR, overrides),
+    }
+}
+
 /// Lists every size with every number of threads. All are checked before the first runs.
 fn cases(args: &BenchArgs, common: &Common) -> Result<Vec<Case>, CliError> {
     let threads: Vec<usize> = match common.threads.as_slice() {
@@ -117,14 +133,14 @@ fn cases(args: &BenchArgs, common: &Common) -> Result<Vec<Case>, CliError> {
         [] => vec![1, machine::processors()],
         list => list.iter().map(|&n| if n == 0 { machine::processors() } else { n.into() }).collect(),
     };
-    let base = Scene::load(&args.scene, &common.set)?;
+    let base = scene(args, &common.set)?;
     let width = base.extent().into_iter().fold(f32::INFINITY, f32::min);
     let mut cases = Vec::new();
     for &cells in &args.cells {
         let mut overrides = common.set.clone();
         overrides.push(format!("domain.cells=[{cells}, {cells}, {cells}]"));
         overrides.push(format!("domain.voxel={}", width / cells as f32));
-        let mut scene = Scene::load(&args.scene, &overrides)?;
+        let mut scene = scene(args, &overrides)?;
         scene.config.time.max_substeps = 1;
         for &threads in &threads {
             scene.config.threads = threads;
@@ -382,7 +398,7 @@ fn write_json(
         &json!({
             "build": machine::build(),
             "machine": machine::machine(),
-            "scene": args.scene,
+            "scene": scene_name(args),
             "full": args.full,
             "runs": results.iter().map(Measured::json).collect::<Vec<_>>(),
         }),

@@ -23,22 +23,3 @@ pub(super) fn occupied(bricks: &Bricks, h: f32) -> [[f32; 3]; 2] {
     }
     bounds
 }
-
-/// The maxima of each brick and its neighbours, for interpolation wider than one cell.
-pub(super) fn widened(bricks: &Bricks) -> Bricks {
-    let size = bricks.dims.array();
-    let around = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);
-    let mut wide = bricks.clone();
-    for (n, out) in wide.max.iter_mut().enumerate() {
-        let at = [n % size[0], n / size[0] % size[1], n / (size[0] * size[1])];
-        for k in around(at[2], size[2]) {
-            for j in around(at[1], size[1]) {
-                for i in around(at[0], size[0]) {
-                    let other = bricks.max[bricks.dims.index(i, j, k)];
-                    (0..4).for_each(|c| out[c] = out[c].max(other[c]));
-                }
-            }
-        }
-    }
-    wide
-}

@@ -15,7 +15,9 @@ use nalgebra::Vector3;
 use super::camera::Ray;
 
 /// Reflectance at normal incidence.
-const NORMAL: f32 = 0.04;
+pub(super) const NORMAL: f32 = 0.04;
+/// Least roughness: a smoother coat would mirror lights as points.
+pub(super) const LEAST: f32 = 0.05;
 /// Roughness from which on the coat fades out.
 pub(super) const FADES: f32 = 0.8;
 
@@ -41,7 +43,7 @@ pub(super) struct Facet {
 impl Coat {
     /// The coat of a roughness; `None` if that is 1.
     pub fn of(roughness: f32) -> Option<Self> {
-        let roughness = roughness.clamp(0.05, 1.0);
+        let roughness = roughness.clamp(LEAST, 1.0);
         let share = ((1.0 - roughness) / (1.0 - FADES)).min(1.0);
         (share > 0.0).then_some(Self { roughness, alpha: roughness * roughness, share })
     }

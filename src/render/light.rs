@@ -14,15 +14,17 @@
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the depth at each point.
 
 mod gather;
+mod glowing_blocks;
 mod lamps;
+mod mixture;
 mod ordinates;
 mod sun;
 mod surfaces;
 mod towards;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
+#[cfg(feature = "viewer")]
 use half::f16;
 use rayon::prelude::*;
 
@@ -38,20 +40,18 @@ use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::{spline, trilinear};
 use gather::gather;
+pub(super) use glowing_blocks::GlowingBlock;
 pub(super) use lamps::Lit;
+use mixture::Mixture;
 pub(super) use ordinates::Phase;
 use ordinates::{Moments, Outside};
 
-/// Most cubes along an axis.
-const CUBES: usize = 32;
 /// A light volume has as many points along its longest axis, if the grid has as many cells.
 const POINTS: f32 = 64.0;
 /// Most points of a light volume that several ranks share: each has all of them, 16 bytes for each.
 const MOST_POINTS: f64 = (1_u32 << 25) as f64;
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;
-/// Most cubes, or blocks of cubes, that light the floor by their glow.
-const GLOWING: usize = 192;
 /// Distance from a surface at which its diffuse light is read \[cubes\].
 pub(super) const OFF: f32 = 1.2;
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
@@ -72,7 +72,7 @@ pub struct LightVolume {
     extent: [f32; 3],
     density: Vec<f32>,
     /// For each row of points those that smoke may be read from: all between its first and last, and the ones around, as far as
-    /// a cubic spline reads.
+    /// a spline reads.
     spans: Vec<Range<usize>>,
     /// Depth of the smoke towards the sun at each point, and what solids hide adds to it; empty without solids.
     depth: Vec<f32>,
@@ -94,17 +94,6 @@ pub struct LightVolume {
 struct Scratch {
     planes: Vec<f32>,
     discs: Vec<Vec<f32>>,
-}
-
-/// Means of the snapshot over cubes.
-#[derive(Clone, Debug)]
-struct Mixture {
-    dims: Dims,
-    /// Edge of a cube \[cells\].
-    edge: usize,
-    /// Edge of a cube \[m\].
-    h: f32,
-    smoke: Vec<[f32; 3]>,
 }
 
 /// A scalar field on points.
@@ -359,9 +348,9 @@ impl LightVolume {
     }
 
     /// Radiance that a white surface with a normal sends by all light but the sun's own, read a cube off the surface: within
-    /// a solid it is dark. With `cubic`, a spline between the cubes.
-    pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3], cubic: bool) -> [f32; 3] {
-        self.around(p, normal, normal.map(|x| 2.0 * x), cubic)
+    /// a solid it is dark. With `splines`, a B-spline between the cubes.
+    pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3], splines: bool) -> [f32; 3] {
+        self.around(p, normal, normal.map(|x| 2.0 * x), splines)
     }
 
     /// Radiance that arrives at a surface around a direction, with a mean cosine to it; otherwise as [`LightVolume::diffuse`].
@@ -371,13 +360,13 @@ impl LightVolume {
         normal: [f32; 3],
         from: [f32; 3],
         focus: f32,
-        cubic: bool,
+        splines: bool,
     ) -> [f32; 3] {
-        self.around(p, normal, from.map(|x| 3.0 * focus * x), cubic)
+        self.around(p, normal, from.map(|x| 3.0 * focus * x), splines)
     }
 
     /// φ − J·along, a cube off a surface.
-    fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], cubic: bool) -> [f32; 3] {
+    fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], splines: bool) -> [f32; 3] {
         let Mixture { dims, h, .. } = self.mixture;
         let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
         let sent = |n: usize| {
@@ -388,7 +377,7 @@ impl LightVolume {
                 (mean[n] - away).max(0.25 * mean[n])
             })
         };
-        if cubic { spline(dims, at, sent) } else { trilinear(dims, at, sent) }
+        if splines { spline(dims, at, sent) } else { trilinear(dims, at, sent) }
     }
 
     /// [`LightVolume::diffuse`] at the floor, for each column of cubes: how many along x and z, their edge \[m\], and the
@@ -419,40 +408,6 @@ impl LightVolume {
         let Moments { mean, flux: [x, y, z] } = &self.moments[channel];
         let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(f16::from_f32);
         (self.mixture.dims, (0..mean.len()).map(texel).collect())
-    }
-
-    /// Smoke that glows, in cubes or in blocks of them if there are many.
-    pub(super) fn glowing(&self) -> Vec<GlowingBlock> {
-        let Mixture { dims, h, .. } = self.mixture;
-        let cubes = &self.cubes;
-        // Extinction, and radiance sent for each unit of it: its own, and what of it is scattered, in opaque smoke the sum of
-        // all orders, 1 / (1 − ω).
-        let glows = |n: &usize| {
-            cubes.emission[0][*n] > 0.0 && self.filled.get(*n).is_none_or(|filled| *filled == 0.0)
-        };
-        let count = dims.cells().min(cubes.extinction.len());
-        let all: Vec<([usize; 3], f32, [f32; 3])> = (0..count)
-            .filter(glows)
-            .map(|n| {
-                let sent = std::array::from_fn(|c| {
-                    let (own, albedo) = (cubes.emission[c][n], cubes.albedo[c][n].min(1.0));
-                    own + albedo * self.moments[c].mean[n].min(own / (1.0 - albedo).max(1e-3))
-                });
-                let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-                (at, cubes.extinction[n], sent)
-            })
-            .collect();
-        let mut edge = 1;
-        loop {
-            let mut blocks: BTreeMap<[usize; 3], BlockSums> = BTreeMap::new();
-            for &(at, extinction, sent) in &all {
-                blocks.entry(at.map(|i| i / edge)).or_default().add(at, extinction, sent);
-            }
-            if blocks.len() <= GLOWING {
-                return blocks.into_values().map(|sums| sums.block(edge, h)).collect();
-            }
-            edge *= 2;
-        }
     }
 
     /// Optical depth of the smoke between two places \[m\], in as many steps as cubes it crosses.
@@ -495,66 +450,6 @@ impl LightVolume {
     }
 }
 
-impl Mixture {
-    /// Makes room for the cubes of a snapshot.
-    fn fit(&mut self, snapshot: &Snapshot) {
-        let size = snapshot.dims.array();
-        self.edge = size.into_iter().max().unwrap_or(1).div_ceil(CUBES);
-        let [nx, ny, nz] = size.map(|n| n.div_ceil(self.edge));
-        self.dims = Dims { nx, ny, nz };
-        self.h = self.edge as f32 * snapshot.h;
-        self.smoke.clear();
-        self.smoke.resize(self.dims.cells(), [0.0; 3]);
-    }
-
-    /// Adds the sums over the cells of each plane, of all ranks, to the smoke of the cubes, plane after plane.
-    fn add_planes(&mut self, part: &Part, sums: &mut [[f32; 3]]) {
-        let in_plane = self.dims.nx * self.dims.ny;
-        part.gather(sums, |k| k * in_plane);
-        add_planes(self.edge, in_plane, sums, &mut self.smoke);
-    }
-
-    /// Radiance of opaque smoke in each cube, the mean over its cells weighted with their density.
-    fn glow(
-        &self,
-        medium: &Medium,
-        cells: &Cells,
-        out: &mut [Vec<f32>; 3],
-        gather: impl Fn(&mut [[f32; 3]], usize),
-    ) {
-        let share = 1.0 / (self.edge * self.edge * self.edge) as f32;
-        let Dims { nx, ny, .. } = self.dims;
-        let mut planes = vec![[0.0_f32; 3]; nx * ny * cells.planes_of_box()];
-        planes.par_chunks_mut(nx * ny).enumerate().for_each(|(k, sums)| {
-            cells.rows(k, |start, j, row| {
-                for (i, cell) in row.iter().enumerate().filter(|(_, cell)| cell[3] > f16::ZERO) {
-                    let [r, g, b, heat] = cell.map(f32::from);
-                    let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
-                    let sent = medium.glowing(heat);
-                    let sum = &mut sums[j / self.edge * nx + (start + i) / self.edge];
-                    (0..3).for_each(|c| sum[c] += share * density * sent[c]);
-                }
-            });
-        });
-        gather(&mut planes, nx * ny);
-        let mut sums = vec![[0.0_f32; 3]; self.dims.cells()];
-        add_planes(self.edge, nx * ny, &planes, &mut sums);
-        for (n, sum) in sums.iter().enumerate() {
-            let all: f32 = self.smoke[n].iter().sum();
-            (0..3).for_each(|c| out[c][n] = sum[c] / all.max(1e-20));
-        }
-    }
-}
-
-/// Adds sums over planes of cells to those over cubes of some edge, in the order of planes, however they are shared.
-fn add_planes(edge: usize, in_plane: usize, planes: &[[f32; 3]], cubes: &mut [[f32; 3]]) {
-    for (k, plane) in planes.chunks_exact(in_plane).enumerate() {
-        for (cube, sum) in cubes[k / edge * in_plane..][..in_plane].iter_mut().zip(plane) {
-            (0..3).for_each(|c| cube[c] += sum[c]);
-        }
-    }
-}
-
 /// Points in the box along each axis, for so many per cell.
 fn points(dims: Dims, scale: f32) -> [usize; 3] {
     dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n))
@@ -570,48 +465,6 @@ fn scale_of_points(asked: f32, dims: Dims) -> f32 {
 fn scale_on_ranks(asked: f32, dims: Dims) -> f32 {
     let cells: f64 = dims.array().iter().map(|&n| n as f64).product();
     scale_of_points(asked, dims).min((MOST_POINTS / cells).cbrt() as f32)
-}
-
-/// A block of glowing smoke.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GlowingBlock {
-    /// Middle of its power \[m\].
-    pub middle: [f32; 3],
-    /// Edge \[m\].
-    pub edge: f32,
-    /// Power that it sends through a square metre at a metre, for each colour.
-    pub power: [f32; 3],
-}
-
-/// Sums over the cubes of a block.
-#[derive(Default)]
-struct BlockSums {
-    extinction: f32,
-    sent: [f32; 3],
-    places: [f32; 3],
-}
-
-impl BlockSums {
-    fn add(&mut self, at: [usize; 3], extinction: f32, sent: [f32; 3]) {
-        self.extinction += extinction;
-        for n in 0..3 {
-            self.sent[n] += extinction * sent[n];
-            self.places[n] += extinction * sent[0] * (at[n] as f32 + 0.5);
-        }
-    }
-
-    /// The block, whose edge counts cubes of some edge \[m\]. It hides a part of itself: seen from outside, a row of blocks
-    /// is as bright as opaque smoke.
-    fn block(&self, edge: usize, h: f32) -> GlowingBlock {
-        let whole = edge as f32 * h;
-        let depth = self.extinction / (edge * edge * edge) as f32 * whole;
-        let area = (1.0 - exp(-depth)) * whole * whole;
-        GlowingBlock {
-            middle: self.places.map(|x| x * h / self.sent[0].max(1e-20)),
-            edge: whole,
-            power: self.sent.map(|sent| area * sent / self.extinction.max(1e-20)),
-        }
-    }
 }
 
 /// For each row of points the range that density may be interpolated from.

@@ -68,6 +68,7 @@ use thiserror::Error;
 
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
+use preshaded::Cells;
 
 /// A finished picture, sRGB-encoded, with straight alpha.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,9 +176,9 @@ pub struct Quality {
     pub samples: f32,
     /// Skip empty bricks.
     pub bricks: bool,
-    /// Cubic B-splines of smoke and light instead of trilinear interpolation: no creases and no steps of cells, at several times the
-    /// cost.
-    pub cubic: bool,
+    /// Quadratic B-splines of sharpened smoke and of light instead of trilinear interpolation: no creases and no steps of cells, at
+    /// about twice the cost.
+    pub splines: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,
     /// Number of the first of these frames: a picture that is put together from several takes other offsets in each.
@@ -214,6 +215,11 @@ impl Quality {
         (look.samples * factor).clamp(0.05, 16.0)
     }
 
+    /// The cells that pictures of this quality show, of those of a snapshot and the same sharpened.
+    fn of_two<'a>(&self, plain: &'a Cells, sharpened: &'a Cells) -> &'a Cells {
+        if self.splines { sharpened } else { plain }
+    }
+
     /// For a picture of a file by `camera`: that of a lens needs many frames.
     pub fn of_file(camera: &Camera) -> Self {
         if camera.lens.aperture > 0.0 {
@@ -224,13 +230,13 @@ impl Quality {
     }
 
     /// For files with hard edges: splines, and the mean of nine frames.
-    pub const SMOOTH: Self = Self { cubic: true, passes: 9, edges: true, ..Self::FINAL };
+    pub const SMOOTH: Self = Self { splines: true, passes: 9, edges: true, ..Self::FINAL };
     /// Full size.
     pub const FINAL: Self = Self {
         divide: 1,
         samples: 1.0,
         bricks: true,
-        cubic: false,
+        splines: false,
         passes: 1,
         first: 0,
         edges: false,

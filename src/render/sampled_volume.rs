@@ -53,8 +53,8 @@ impl Volume {
 }
 
 impl Volume {
-    /// Cubic B-spline sample: smoother, and slightly blurred.
-    pub fn sample_cubic(&self, p: [f32; 3]) -> [f32; 4] {
+    /// Quadratic B-spline sample: without creases, and slightly blurred.
+    pub fn sample_spline(&self, p: [f32; 3]) -> [f32; 4] {
         let at = std::array::from_fn(|a| p[a] * self.scale[a] - self.first);
         spline(self.dims, at, |n| self.values[n])
     }

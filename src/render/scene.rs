@@ -20,7 +20,7 @@ pub(super) struct Scenery<'a> {
     /// The frame whose offsets turn the points of wide lights.
     pub frame: u32,
     /// Whether light is interpolated by splines.
-    pub cubic: bool,
+    pub splines: bool,
 }
 
 /// Distance used where nothing is hit \[m\].
@@ -56,7 +56,7 @@ impl Scenery<'_> {
         } else {
             0.0
         };
-        let other = self.light.diffuse(p, n, self.cubic);
+        let other = self.light.diffuse(p, n, self.splines);
         let [lamps, glossy] = self.light.lamps_on_facet(out(1e-3 * self.light.spacing[0]), &facet, turn);
         let (albedo, base) = (self.look.solid(meeting.solid), facet.base());
         let direct = sunny * cosine;
@@ -66,7 +66,7 @@ impl Scenery<'_> {
         let Some(coat) = facet.coat else { return matte };
         let radius = (0.5 * self.look.sun_size.clamp(0.0, 90.0)).to_radians();
         let sun = sunny * facet.glossy(m.sun_direction.into(), radius);
-        let mirrored = self.light.mirrored(p, n, facet.mirrored().into(), coat.focus(), self.cubic);
+        let mirrored = self.light.mirrored(p, n, facet.mirrored().into(), coat.focus(), self.splines);
         std::array::from_fn(|c| matte[c] + m.sun[c] * sun + glossy[c] + (1.0 - base) * mirrored[c])
     }
 

@@ -1,4 +1,4 @@
-//! Interpolation on a regular grid: trilinear, and by the cubic B-spline, which is smoother.
+//! Interpolation on a regular grid: trilinear, and by the quadratic B-spline, which has no creases.
 
 use crate::grid::Dims;
 
@@ -20,16 +20,16 @@ pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize)
     lerp(plane(lo[2]), plane(hi[2]), f[2])
 }
 
-/// The cubic B-spline with the values as its coefficients, clamped as [`trilinear`]. It blurs by about a spacing.
+/// The quadratic B-spline with the values as its coefficients, clamped as [`trilinear`]. It blurs by less than a spacing.
 pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
     let size = dims.array();
-    let weights = at.map(|x| spline_weights(x - x.floor()));
-    let near = |a: usize, n: usize| {
-        (at[a].floor() as isize + n as isize - 1).clamp(0, size[a] as isize - 1) as usize
-    };
+    let middle = at.map(|x| (x + 0.5).floor());
+    let weights: [_; 3] = std::array::from_fn(|a| spline_weights(at[a] - middle[a]));
+    let near =
+        |a: usize, n: usize| (middle[a] as isize + n as isize - 1).clamp(0, size[a] as isize - 1) as usize;
     let mut sum = [0.0; N];
-    for n in 0..64 {
-        let [i, j, k] = [n % 4, n / 4 % 4, n / 16];
+    for n in 0..27 {
+        let [i, j, k] = [n % 3, n / 3 % 3, n / 9];
         let weight = weights[0][i] * weights[1][j] * weights[2][k];
         let value = value(dims.index(near(0, i), near(1, j), near(2, k)));
         (0..N).for_each(|c| sum[c] += weight * value[c]);
@@ -37,12 +37,10 @@ pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) ->
     sum
 }
 
-/// Weights of the four values around a sample at `f` between the middle two.
-fn spline_weights(f: f32) -> [f32; 4] {
-    let g = 1.0 - f;
-    let (first, last) = (g * g * g / 6.0, f * f * f / 6.0);
-    let second = 2.0 / 3.0 - 0.5 * f * f * (2.0 - f);
-    [first, second, 1.0 - first - second - last, last]
+/// Weights of the three values around a sample at `t` from the middle one, −½ to ½.
+fn spline_weights(t: f32) -> [f32; 3] {
+    let (low, high) = (0.5 * (0.5 - t) * (0.5 - t), 0.5 * (0.5 + t) * (0.5 + t));
+    [low, 1.0 - low - high, high]
 }
 
 fn lerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {

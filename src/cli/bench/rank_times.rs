@@ -92,7 +92,7 @@ pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<()
     let report = json!({
         "build": machine::build(),
         "machine": machine::machine(),
-        "scene": args.scene,
+        "scene": super::scene_name(args),
         "ranks": comm.size(),
         "threads_of_rank": threads,
         "runs": found.iter().map(Shared::json).collect::<Vec<_>>(),
@@ -116,7 +116,7 @@ fn cases(
     let mut sizes: Vec<usize> =
         std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|&n| n < ranks).collect();
     sizes.push(ranks);
-    let base = Scene::load(&args.scene, &common.set)?;
+    let base = super::scene(args, &common.set)?;
     let width = base.extent().into_iter().fold(f32::INFINITY, f32::min);
     let mut cases = Vec::new();
     for &cells in &args.cells {
@@ -130,7 +130,7 @@ fn cases(
                 let mut overrides = common.set.clone();
                 overrides.push(format!("domain.cells=[{cells}, {cells}, {nz}]"));
                 overrides.push(format!("domain.voxel={}", width / cells as f32));
-                let mut scene = Scene::load(&args.scene, &overrides)?;
+                let mut scene = super::scene(args, &overrides)?;
                 scene.config.time.max_substeps = 1;
                 scene.config.threads = threads;
                 scene.refuse_on_ranks(size).map_err(|error| CliError::Request(error.to_string()))?;

@@ -8,6 +8,7 @@ use fearless_simd::{f32x8, i32x8, u16x8};
 use half::f16;
 
 use super::packets::{Eights, Packets, sample_eight, store_eight};
+use super::spline_taps::sample_spline_eight;
 use super::texels::Texels;
 
 impl Packets for Avx2 {
@@ -26,6 +27,11 @@ impl Packets for Avx2 {
     #[inline(always)]
     fn sample(self, volume: &Texels, at: [f32x8<Self>; 3]) -> [f32x8<Self>; 4] {
         sample_eight(self, volume, at)
+    }
+
+    #[inline(always)]
+    fn sample_spline(self, volume: &Texels, at: [f32x8<Self>; 3], first: f32) -> [f32x8<Self>; 4] {
+        sample_spline_eight(self, volume, at, first)
     }
 }
 

@@ -5,12 +5,13 @@ use std::arch::x86_64::*;
 
 use fearless_simd::prelude::*;
 use fearless_simd::x86::Avx512;
-use fearless_simd::{f32x16, i32x16, u16x8, u32x16};
+use fearless_simd::{f32x16, i32x16, u16x8, u16x16, u32x16};
 use half::f16;
 
 use super::packets::{Packets, store_sixteen};
+use super::spline_taps::Taps;
 use super::texels::{Corners, Texels};
-use crate::simd::avx512::squares;
+use crate::simd::avx512::{quarters, squares};
 
 impl Packets for Avx512 {
     type Rays = f32x16<Self>;
@@ -42,6 +43,38 @@ impl Packets for Avx512 {
             transpose(self, [points.four(0, a), points.four(1, b), points.four(2, c), points.four(3, d)]);
         let [a, b, c, d] = values;
         [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
+    }
+
+    #[inline(always)]
+    fn sample_spline(self, volume: &Texels, at: [f32x16<Self>; 3], first: f32) -> [f32x16<Self>; 4] {
+        let taps = Taps::new(self, *volume, at, first);
+        let [a, b, c, d] = taps.along;
+        let along =
+            [spread(self, a.into()), spread(self, b.into()), spread(self, c.into()), spread(self, d.into())];
+        let mut values = [self.splat(0.0).into(); 4];
+        for (n, value) in values.iter_mut().enumerate() {
+            let rays =
+                [taps.one(self, n), taps.one(self, n + 4), taps.one(self, n + 8), taps.one(self, n + 12)];
+            let texels = quarters_of(self, rays);
+            let weights = [along[0][n], along[1][n], along[2][n], along[3][n]];
+            *value = four_weighted(self, texels, weights);
+        }
+        let [a, b, c, d] = transpose(self, values);
+        [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
+    }
+}
+
+impl Taps<'_, Avx512> {
+    /// Adds the weighted rows of the window of a ray.
+    #[inline(always)]
+    fn one(&self, s: Avx512, n: usize) -> __m512 {
+        let mut sum = f32x16::splat(s, 0.0);
+        for (row, weights) in self.across.iter().enumerate() {
+            let halves = u16x16::load_array_ref(s, bytemuck::cast_ref(self.rows.row(n, row)));
+            let texels: f32x16<Avx512> = widen_row(s, halves.into()).simd_into(s);
+            sum = texels.mul_add(weights[n], sum);
+        }
+        sum.into()
     }
 }
 
@@ -95,6 +128,33 @@ fearless_simd::kernel!(
     #[inline(always)]
     fn widen(_token: Avx512, near: __m128i, far: __m128i) -> __m512 {
         _mm512_cvtph_ps(_mm256_inserti128_si256::<1>(_mm256_castsi128_si256(near), far))
+    }
+);
+
+fearless_simd::kernel!(
+    #[inline(always)]
+    fn widen_row(_token: Avx512, texels: __m256i) -> __m512 {
+        _mm512_cvtph_ps(texels)
+    }
+);
+
+fearless_simd::kernel!(
+    /// Transposes the quarters of four registers.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn quarters_of(_token: Avx512, rays: [__m512; 4]) -> [__m512; 4] {
+        // SAFETY: the token proves the instructions.
+        unsafe { quarters(rays) }
+    }
+);
+
+fearless_simd::kernel!(
+    /// The weighted sum of four registers, in the order of packets of eight rays.
+    #[inline(always)]
+    fn four_weighted(_token: Avx512, x: [__m512; 4], weights: [__m512; 4]) -> __m512 {
+        let even = _mm512_fmadd_ps(x[2], weights[2], _mm512_mul_ps(x[0], weights[0]));
+        let odd = _mm512_fmadd_ps(x[3], weights[3], _mm512_mul_ps(x[1], weights[1]));
+        _mm512_add_ps(even, odd)
     }
 );
 

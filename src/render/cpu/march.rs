@@ -46,8 +46,8 @@ pub(super) enum Medium<'a> {
     Smoke {
         /// Extinction per unit of density \[1/m\].
         extinction: f32,
-        /// Cubic B-splines of smoke and light instead of trilinear interpolation.
-        cubic: bool,
+        /// Quadratic B-splines of smoke and light instead of trilinear interpolation.
+        splines: bool,
         /// The light in it.
         light: Lit<'a>,
     },
@@ -113,10 +113,10 @@ pub(super) fn march(token: Token, volume: &Volume, row: &Row, out: &mut [[f32; 4
 #[inline(always)]
 fn march_row<S: Packets>(s: S, volume: &Volume, row: &Row, out: &mut [[f32; 4]]) {
     match volume.medium {
-        Medium::Smoke { extinction, cubic: false, light } => {
+        Medium::Smoke { extinction, splines: false, light } => {
             march_through(s, volume, &Smoke::<false> { extinction, first: volume.first, light }, row, out);
         }
-        Medium::Smoke { extinction, cubic: true, light } => {
+        Medium::Smoke { extinction, splines: true, light } => {
             march_through(s, volume, &Smoke::<true> { extinction, first: volume.first, light }, row, out);
         }
         Medium::Flow { vorticity, top, thickness } => {
@@ -161,11 +161,11 @@ pub(super) fn march_on(token: Token, volume: &Volume, row: &Row, leg: &Leg, rays
 #[inline(always)]
 fn march_row_on<S: Packets>(s: S, volume: &Volume, row: &Row, leg: &Leg, rays: &mut [Underway]) {
     match volume.medium {
-        Medium::Smoke { extinction, cubic: false, light } => {
+        Medium::Smoke { extinction, splines: false, light } => {
             let medium = Smoke::<false> { extinction, first: volume.first, light };
             march_rays_on(s, volume, &medium, row, leg, rays);
         }
-        Medium::Smoke { extinction, cubic: true, light } => {
+        Medium::Smoke { extinction, splines: true, light } => {
             let medium = Smoke::<true> { extinction, first: volume.first, light };
             march_rays_on(s, volume, &medium, row, leg, rays);
         }
@@ -245,15 +245,15 @@ trait Step {
     }
 }
 
-/// Smoke with its extinction for each unit of density, cubic or not.
-struct Smoke<'a, const CUBIC: bool> {
+/// Smoke with its extinction for each unit of density, by splines or trilinear.
+struct Smoke<'a, const SPLINES: bool> {
     extinction: f32,
     /// Plane of cells of the first texels.
     first: f32,
     light: Lit<'a>,
 }
 
-impl<const CUBIC: bool> Step for Smoke<'_, CUBIC> {
+impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
     /// The phase function.
     #[inline(always)]
     fn of_ray<S: Packets>(&self, s: S, d: [S::Rays; 3]) -> S::Rays {
@@ -307,12 +307,12 @@ impl<const CUBIC: bool> Step for Smoke<'_, CUBIC> {
     }
 }
 
-impl<const CUBIC: bool> Smoke<'_, CUBIC> {
+impl<const SPLINES: bool> Smoke<'_, SPLINES> {
     /// ρ ω and ρ.
     #[inline(always)]
     fn smoke<S: Packets>(&self, s: S, texels: &Texels, [x, y, z]: [S::Rays; 3]) -> [S::Rays; 4] {
-        if CUBIC {
-            return s.sample_cubic(texels, [x, y, z], self.first);
+        if SPLINES {
+            return s.sample_spline(texels, [x, y, z], self.first);
         }
         // Exact: the sample lies above the first plane, or beyond a side of the box.
         s.sample(texels, [x, y, z - self.first])
@@ -326,8 +326,8 @@ impl<const CUBIC: bool> Smoke<'_, CUBIC> {
         for a in 0..3 {
             at_light[a] = at[a].mul_add(light.scale[a], light.first[a]);
         }
-        let [red, green, blue, depth] = if CUBIC {
-            s.sample_cubic(&light.texels, at_light, 0.0)
+        let [red, green, blue, depth] = if SPLINES {
+            s.sample_spline(&light.texels, at_light, 0.0)
         } else {
             s.sample(&light.texels, at_light)
         };

@@ -29,6 +29,7 @@ mod shaded_smoke;
 mod slab_relay;
 #[cfg(test)]
 mod slab_tests;
+mod spline_taps;
 #[cfg(test)]
 mod tests;
 mod texels;
@@ -68,6 +69,8 @@ pub struct CpuRenderer {
     light: LightVolume,
     floor: FloorLight,
     cells: Cells,
+    /// `cells` as splines read them.
+    sharpened: Cells,
     ranges: Ranges,
     picture: Picture,
     quality: Quality,
@@ -93,6 +96,7 @@ impl CpuRenderer {
             light: LightVolume::default(),
             floor: FloorLight::default(),
             cells: Cells::default(),
+            sharpened: Cells::default(),
             ranges: Ranges::default(),
             picture: Picture::new(token),
             quality: Quality::FINAL,
@@ -122,7 +126,8 @@ impl CpuRenderer {
         let local = Stage::of(snapshot).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate(snapshot, view, size, progress);
-        let contents = contents(&Part::of(snapshot), &self.cells, (&self.light, &self.floor), self.ranges);
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
         self.picture.present(&contents, view, self.quality);
         image(&self.picture, size)
     }
@@ -138,15 +143,16 @@ impl CpuRenderer {
         let local = Stage::of(snapshot).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate(snapshot, view, size, progress);
-        let contents = contents(&Part::of(snapshot), &self.cells, (&self.light, &self.floor), self.ranges);
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
         let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
         LinearImage { width: size[0], height: size[1], rgba, depth }
     }
 
     /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
     pub fn beside(&mut self, look: &Look, dims: Dims) -> [usize; 2] {
-        // A pair of steps begins in the slab, and cells on either side of a sample are read.
-        let near = if self.quality.cubic { 3 } else { 2 };
+        // A pair of steps begins in the slab, and cells on either side of a sample are read, sharpened by those beside them.
+        let near = if self.quality.splines { 3 } else { 2 };
         let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + near;
         self.light.set_scale(look.light_scale);
         [far, far.max(self.light.cells_above(dims))]
@@ -167,7 +173,8 @@ impl CpuRenderer {
         let local = Stage::of(slab.whole()).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate_slabs(slab, view, size);
-        let contents = contents(&slab.part(), &self.cells, (&self.light, &self.floor), self.ranges);
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(&slab.part(), cells, (&self.light, &self.floor), self.ranges);
         (slab.comm().rank() == 0).then(|| {
             self.picture.present(&contents, view, self.quality);
             image(&self.picture, size)
@@ -184,7 +191,8 @@ impl CpuRenderer {
         let local = Stage::of(slab.whole()).local(view);
         let view = &local.as_ref().map_or(*view, LocalView::view);
         self.accumulate_slabs(slab, view, size);
-        let contents = contents(&slab.part(), &self.cells, (&self.light, &self.floor), self.ranges);
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(&slab.part(), cells, (&self.light, &self.floor), self.ranges);
         (slab.comm().rank() == 0).then(|| {
             let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
             LinearImage { width: size[0], height: size[1], rgba, depth }
@@ -197,6 +205,9 @@ impl CpuRenderer {
         assert!(is_shown && view.look.scattering != Scattering::Traced, "no picture of slabs");
         let part = slab.part();
         self.cells.gather_part(&part);
+        if self.quality.splines {
+            self.sharpened.sharpen(&self.cells);
+        }
         self.light.set_scale(view.look.light_scale);
         self.light.gather_part(&part);
         self.light.cast_part(view.look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
@@ -205,7 +216,8 @@ impl CpuRenderer {
         if slab.comm().rank() == 0 || !self.light.solids().is_empty() {
             self.floor.cast(&self.light, &Medium::of(view.look, slab.whole().extent()));
         }
-        let contents = contents(&part, &self.cells, (&self.light, &self.floor), self.ranges);
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(&part, cells, (&self.light, &self.floor), self.ranges);
         self.picture.render(&contents, view, self.quality, size, Integrator::Slabs(slab));
     }
 
@@ -218,6 +230,9 @@ impl CpuRenderer {
         progress: &(impl Fn(f32) + Sync),
     ) {
         self.cells.gather(snapshot);
+        if self.quality.splines {
+            self.sharpened.sharpen(&self.cells);
+        }
         self.light.set_scale(view.look.light_scale);
         self.light.gather(snapshot);
         self.light.cast(view.look, &self.cells);
@@ -228,7 +243,8 @@ impl CpuRenderer {
         if view.mode.shows_smoke() {
             self.floor.cast(&self.light, &Medium::of(view.look, snapshot.extent()));
         }
-        let contents = contents(&Part::of(snapshot), &self.cells, (&self.light, &self.floor), self.ranges);
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
         let traced = view.look.scattering == Scattering::Traced;
         if !view.mode.shows_smoke() || !traced && self.quality.shading != Shading::Rays {
             return self.picture.render(&contents, view, self.quality, size, Integrator::Packets);
@@ -237,7 +253,7 @@ impl CpuRenderer {
         let medium = Medium::of(view.look, snapshot.extent());
         self.light.towards(Axes::of(view.camera, 1.0).eye.into(), &medium, &mut texels);
         let volume = Volume::of_light(&self.light, &texels);
-        let smoke = Smoke::new(snapshot, &self.cells, &volume, view, &self.quality);
+        let smoke = Smoke::new(snapshot, contents.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;
         if !traced {
             let rows = |axes: &Axes, frame: u32, y: usize, t_max: &[f32], out: &mut [[f32; 4]]| {

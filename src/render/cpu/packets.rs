@@ -20,6 +20,9 @@ pub(super) trait Packets: Simd {
     fn look_up(self, table: &[f32], at: Self::Rays) -> Self::Rays;
     /// Trilinear sample of a volume; `at` is in texels along each axis, from the centre of the first.
     fn sample(self, volume: &Texels, at: [Self::Rays; 3]) -> [Self::Rays; 4];
+    /// The quadratic B-spline with the texels as its coefficients, four or more along each axis. Along z `at` counts from a plane
+    /// `first` planes before the first texels: what is rounded does not depend on them.
+    fn sample_spline(self, volume: &Texels, at: [Self::Rays; 3], first: f32) -> [Self::Rays; 4];
 
     /// The greatest whole number at most `x`.
     #[inline(always)]
@@ -63,41 +66,6 @@ pub(super) trait Packets: Simd {
         // The sum leaves the exponent's bits, 127 more than the whole number, in the last bits.
         let bits: <Self::Rays as SimdFloat<Self>>::Bits = (whole + (ROUND + 127.0)).bitcast();
         (bits << 23).bitcast()
-    }
-
-    /// The cubic B-spline with the texels as its coefficients, as eight trilinear samples (Sigg and Hadwiger, GPU Gems 2,
-    /// 2005). Along z `at` counts from a plane `first` planes before the first texels: what is rounded does not depend on them.
-    #[inline(always)]
-    fn sample_cubic(self, volume: &Texels, at: [Self::Rays; 3], first: f32) -> [Self::Rays; 4] {
-        let one = self.splat(1.0);
-        // For each axis the weight of the upper two of four texels, and sample points between the lower
-        // two and between the upper two.
-        let mut axes = [[at[0]; 3]; 3];
-        for a in 0..3 {
-            let base = self.floor(at[a]);
-            let f = at[a] - base;
-            let g = one - f;
-            let (first, last) = (g * g * g * (1.0 / 6.0), f * f * f * (1.0 / 6.0));
-            let second = self.splat(2.0 / 3.0) - f * 0.5 * f * (self.splat(2.0) - f);
-            let (low, high) = (first + second, one - first - second);
-            axes[a] = [high, base - 1.0 + second / low, base + 1.0 + last / high];
-        }
-        let mut sum = [self.splat(0.0); 4];
-        for n in 0..8_usize {
-            let (mut weight, mut place) = (one, at);
-            for a in 0..3 {
-                let [high, ..] = axes[a];
-                let upper = n >> a & 1 == 1;
-                weight *= if upper { high } else { one - high };
-                place[a] = if upper { axes[a][2] } else { axes[a][1] };
-            }
-            place[2] -= first;
-            let sample = self.sample(volume, place);
-            for c in 0..4 {
-                sum[c] = weight.mul_add(sample[c], sum[c]);
-            }
-        }
-        sum
     }
 }
 

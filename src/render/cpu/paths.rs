@@ -17,7 +17,6 @@ use nalgebra::Vector3;
 
 use super::reference::Smoke;
 use crate::look::Look;
-use crate::render::bricks;
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::glossy::{Coat, Facet};
 use crate::render::lamp::Lamp;
@@ -94,8 +93,6 @@ impl<'a> Tracer<'a> {
     pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32, noise: f32) -> Self {
         let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
-        let wide = smoke.cubic.then(|| bricks::widened(&smoke.snapshot.bricks));
-        let bricks = &wide.as_ref().unwrap_or(&smoke.snapshot.bricks).max;
         // The maxima of the colours may lie apart; their sum bounds the sum.
         let bound =
             |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
@@ -103,7 +100,7 @@ impl<'a> Tracer<'a> {
             smoke,
             solids,
             look,
-            majorants: bricks.iter().map(bound).collect(),
+            majorants: smoke.bricks.max.iter().map(bound).collect(),
             glowing: GlowingBricks::of(smoke),
             lamps: Lamp::all(look),
             extent: smoke.snapshot.extent(),
@@ -379,11 +376,10 @@ impl<'a> Tracer<'a> {
     }
 
     /// Extinction, albedo, and emission per unit of density at a point. With splines they are those of a random sample, whose mean
-    /// is the spline: the cubic B-spline is the trilinear one, smoothed along each axis by the sum of two uniform numbers.
+    /// is the spline: the quadratic B-spline is the trilinear one, smoothed along each axis by a uniform number.
     fn medium_at(&self, p: [f32; 3], random: &mut Random) -> (f32, [f32; 3], f32) {
-        let [r, g, b, emission] = if self.smoke.cubic {
-            self.smoke
-                .sample_linear(p.map(|x| x + (random.next() + random.next() - 1.0) * self.smoke.snapshot.h))
+        let [r, g, b, emission] = if self.smoke.splines {
+            self.smoke.sample_linear(p.map(|x| x + (random.next() - 0.5) * self.smoke.snapshot.h))
         } else {
             self.smoke.sample_linear(p)
         };

@@ -12,7 +12,7 @@ use super::cursor_rows::CursorRows;
 use super::floor_rows::Floor;
 use super::line_pixels::{LinePixels, paint};
 use super::march::{Medium, PACKET, Row, in_rays, march};
-use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_two};
+use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_four};
 use super::slab_relay::Relay;
 use crate::render::background::Background;
 use crate::render::camera::Axes;
@@ -243,7 +243,7 @@ impl Picture {
             look,
             solids: light.solids(),
             frame: number,
-            cubic: pass.quality.cubic,
+            splines: pass.quality.splines,
         });
         // Smoke that is not shown casts no shadow.
         let open = FloorLight::open(&pass.medium);
@@ -303,10 +303,10 @@ impl Picture {
             return Some([[0.0; 2], [1.0; 2]]);
         }
         let dt = contents.h / pass.quality.samples(view.look, contents.dims);
-        let (mut padding, one) = (<[Vec<_>; 2]>::default(), OccupiedBricks::one(contents));
+        let (mut padding, one) = (<[Vec<_>; 3]>::default(), OccupiedBricks::one(contents));
         let volume = match view.mode.glowing() {
             Some(quantity) => {
-                let texels = at_least_two(contents.dims, contents.velocity, &mut padding[0]);
+                let texels = at_least_four(contents.dims, contents.velocity, &mut padding[0]);
                 let [_, top] = contents.ranges.range(quantity);
                 let longest = contents.extent().into_iter().fold(0.0, f32::max);
                 let thickness = THICKNESS / longest;
@@ -467,7 +467,7 @@ impl Picture {
         out: &mut [T],
         finish: impl Fn(usize, &[[f32; 4]], &mut [T]) + Sync,
     ) {
-        let (width, size, mut padding) = (self.size[0] as usize, self.size, <[Vec<_>; 2]>::default());
+        let (width, size, mut padding) = (self.size[0] as usize, self.size, <[Vec<_>; 3]>::default());
         let axes = Axes::of(view.camera, width as f32 / size[1] as f32);
         if view.cursor.is_some() {
             self.smoke.shade(contents, view.look, axes.eye.into(), quality);

@@ -5,6 +5,7 @@ use fearless_simd::{f32x8, i32x8, u16x8, u32x8};
 use half::f16;
 
 use super::packets::{Eights, Packets, ROUND, sample_eight, store_eight};
+use super::spline_taps::sample_spline_eight;
 use super::texels::Texels;
 use crate::simd::Baseline;
 
@@ -25,6 +26,11 @@ impl Packets for Baseline {
     #[inline(always)]
     fn sample(self, volume: &Texels, at: [f32x8<Self>; 3]) -> [f32x8<Self>; 4] {
         sample_eight(self, volume, at)
+    }
+
+    #[inline(always)]
+    fn sample_spline(self, volume: &Texels, at: [f32x8<Self>; 3], first: f32) -> [f32x8<Self>; 4] {
+        sample_spline_eight(self, volume, at, first)
     }
 
     /// The greatest whole number at most `x`, which is whole or less than 2²². SSE2 has no instruction for it, and the

@@ -26,9 +26,12 @@ pub(super) struct Smoke<'a> {
     pub dt: f32,
     /// Whether two samples share the light at their middle.
     halves: bool,
-    bricks: Option<Bricks>,
-    /// Whether smoke and light are cubic B-splines.
-    pub cubic: bool,
+    /// Maxima of `values` over bricks.
+    pub bricks: Bricks,
+    /// Whether empty bricks are skipped.
+    skip: bool,
+    /// Whether smoke and light are B-splines.
+    pub splines: bool,
 }
 
 /// Whether two samples of the smoke share their light, for so many samples per cell. With a larger distance,
@@ -61,7 +64,7 @@ impl Lattice {
 }
 
 impl<'a> Smoke<'a> {
-    /// Prepares the smoke of a snapshot whose `cells` were gathered, in the light of a volume.
+    /// Prepares the smoke of a snapshot in the light of a volume. `cells` are those of the snapshot, for splines sharpened.
     pub fn new(
         snapshot: &'a Snapshot,
         cells: &Cells,
@@ -70,25 +73,21 @@ impl<'a> Smoke<'a> {
         quality: &Quality,
     ) -> Self {
         let medium = Medium::of(view.look, snapshot.extent());
-        let values = if medium.glow[0] > 0.0 {
-            let mut texels = vec![[half::f16::ZERO; 4]; snapshot.dims.cells()];
-            cells.write_emission(&medium, &mut texels);
-            Volume::at_centres(snapshot, &texels)
-        } else {
-            Volume::at_centres(snapshot, &snapshot.smoke)
-        };
-        let wide = |bricks| if quality.cubic { bricks::widened(bricks) } else { bricks.clone() };
+        let mut texels = vec![[half::f16::ZERO; 4]; snapshot.dims.cells()];
+        cells.write_shown(&medium, &mut texels);
+        let bricks = Bricks::of(snapshot.dims, &texels);
         let samples = quality.samples(view.look, snapshot.dims);
         Self {
             snapshot,
-            values,
+            values: Volume::at_centres(snapshot, &texels),
             light,
             extinction: view.mode.smoke_share() * medium.extinction,
             medium,
             dt: snapshot.h / samples,
             halves: halves(samples),
-            bricks: quality.bricks.then(|| wide(&snapshot.bricks)),
-            cubic: quality.cubic,
+            bricks,
+            skip: quality.bricks,
+            splines: quality.splines,
         }
     }
 
@@ -114,7 +113,7 @@ impl<'a> Smoke<'a> {
 
     /// Densities and [`Medium::emission`] at a point in the box, clamped to 0 from below.
     fn sample(&self, p: [f32; 3]) -> [f32; 4] {
-        let sampled = if self.cubic { self.values.sample_cubic(p) } else { self.values.sample(p) };
+        let sampled = if self.splines { self.values.sample_spline(p) } else { self.values.sample(p) };
         let shown = self.medium.shown(p, self.snapshot.extent());
         sampled.map(|x| x.max(0.0) * shown)
     }
@@ -142,7 +141,7 @@ impl<'a> Smoke<'a> {
             return;
         }
         let middle = middle.coords.into();
-        let sent = if self.cubic { self.light.sample_cubic(middle) } else { self.light.sample(middle) };
+        let sent = if self.splines { self.light.sample_spline(middle) } else { self.light.sample(middle) };
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), sent, phase);
         let glow = self.glow(emission);
         for c in 0..3 {
@@ -166,7 +165,7 @@ impl<'a> Smoke<'a> {
 
     /// Distance at which the ray leaves the brick around `p`, if it is empty.
     fn leave_if_empty(&self, ray: &Ray, p: [f32; 3]) -> Option<f32> {
-        let bricks = self.bricks.as_ref()?;
+        let bricks = self.skip.then_some(&self.bricks)?;
         let edge = BRICK as f32 * self.snapshot.h;
         let last = bricks.dims.array().map(|n| n - 1);
         let at: [usize; 3] = std::array::from_fn(|a| ((p[a] / edge) as usize).min(last[a]));
@@ -189,7 +188,7 @@ pub(super) mod plain {
     /// As [`super::super::march::Medium::Smoke`].
     pub fn through_shaded(
         [shaded, glow, light]: [&Volume; 3],
-        cubic: bool,
+        splines: bool,
         lattice: &Lattice,
         ray: &Ray,
         medium: &Medium,
@@ -197,7 +196,7 @@ pub(super) mod plain {
         let phase = medium.phase_function(1.0, ray.direction.dot(&Vector3::from(medium.sun_direction)));
         along(lattice, |t, length, out| {
             let p = ray.at(t).coords.into();
-            let read = |volume: &Volume| if cubic { volume.sample_cubic(p) } else { volume.sample(p) };
+            let read = |volume: &Volume| if splines { volume.sample_spline(p) } else { volume.sample(p) };
             let ([scattering @ .., density], glow, sent) = (read(shaded), read(glow), read(light));
             let passes = (-medium.extinction * density * length).exp();
             let sent = medium.scattered(scattering, sent, phase);

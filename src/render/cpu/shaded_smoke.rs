@@ -9,7 +9,7 @@ use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::preshaded::Written;
 use crate::render::{Quality, bricks, medium};
-use crate::snapshot::{BRICK, Bricks};
+use crate::snapshot::BRICK;
 
 /// Smoke in the colours of a look, and its light towards an eye.
 #[derive(Default)]
@@ -19,8 +19,8 @@ pub(super) struct ShadedSmoke {
     /// ρ times the radiance of opaque smoke; empty where none glows.
     glow: Vec<[f16; 4]>,
     written: Written,
-    /// Look that the texels are for; `None` if the smoke has changed since.
-    shaded_for: Option<Look>,
+    /// Look that the texels are for, and whether for splines; `None` if the smoke has changed since.
+    shaded_for: Option<(Look, bool)>,
     /// The light volume, and the look and eye it is for; `None` if the light has changed since.
     light: Vec<[f16; 4]>,
     lit_for: Option<(Look, [f32; 3])>,
@@ -29,8 +29,8 @@ pub(super) struct ShadedSmoke {
 
 /// Bricks of a volume.
 pub(super) struct OccupiedBricks {
-    /// Whether empty ones are skipped, and whether interpolation is wider than one cell.
-    kind: [bool; 2],
+    /// Whether empty ones are skipped.
+    skip: bool,
     /// 1 for each brick that is occupied, else 0.
     occupied: Vec<f32>,
     dims: [usize; 3],
@@ -60,16 +60,15 @@ impl ShadedSmoke {
             self.dims = Some(dims);
             self.forget();
         }
-        let kind = [quality.bricks, quality.cubic];
-        if self.bricks.as_ref().is_none_or(|bricks| bricks.kind != kind) {
-            self.bricks = Some(OccupiedBricks::of(contents, kind));
+        if self.bricks.as_ref().is_none_or(|bricks| bricks.skip != quality.bricks) {
+            self.bricks = Some(OccupiedBricks::of(contents, quality.bricks));
         }
         let medium = medium::Medium::of(look, contents.extent());
-        if self.shaded_for.as_ref() != Some(look) {
+        if !self.shaded_for.as_ref().is_some_and(|(of, splines)| of == look && *splines == quality.splines) {
             let glowing = if medium.glow[0] > 0.0 { dims.cells() } else { 0 };
             self.glow.resize(glowing, [f16::ZERO; 4]);
             contents.cells.shade(&medium, &mut self.texels, &mut self.glow, &mut self.written);
-            self.shaded_for = Some(look.clone());
+            self.shaded_for = Some((look.clone(), quality.splines));
         }
         if self.lit_for.as_ref().is_none_or(|(of, from)| of != look || *from != eye) {
             contents.light.towards(eye, &medium, &mut self.light);
@@ -77,46 +76,45 @@ impl ShadedSmoke {
         }
     }
 
-    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` is memory for boxes of a single
-    /// cell.
+    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` is memory for boxes of few cells.
     pub fn volume<'a>(
         &'a self,
         contents: &Contents,
         extinction: f32,
         dt: f32,
-        padding: &'a mut [Vec<[f16; 4]>; 2],
+        padding: &'a mut [Vec<[f16; 4]>; 3],
     ) -> Volume<'a> {
         let bricks = self.bricks.as_ref().expect("shaded before");
-        let (look, _) = self.lit_for.as_ref().expect("shaded before");
+        let ((_, splines), (look, _)) =
+            (self.shaded_for.as_ref().expect("shaded before"), self.lit_for.as_ref().expect("shaded before"));
         let of_look = medium::Medium::of(look, contents.extent());
-        let ([padding, glow_padding], dims) = (padding, contents.dims_at_hand());
+        let ([padding, glow_padding, light_padding], dims) = (padding, contents.dims_at_hand());
         let scale = contents.light.spacing.map(|spacing| contents.h / spacing);
         let light = Lit {
-            texels: Texels::new(contents.light.points.array(), &self.light),
+            texels: at_least_four(contents.light.points, &self.light, light_padding),
             scale,
             first: scale.map(|scale| 0.5 * scale + 0.5),
             coarse: contents.light.spacing.iter().all(|&spacing| spacing > 1.99 * dt.max(contents.h)),
-            glow: (!self.glow.is_empty()).then(|| at_least_two(dims, &self.glow, glow_padding)),
+            glow: (!self.glow.is_empty()).then(|| at_least_four(dims, &self.glow, glow_padding)),
             sun: of_look.sun,
             sun_direction: of_look.sun_direction,
             lobes: of_look.lobes,
             second_share: of_look.second_share,
         };
-        let medium = Medium::Smoke { extinction, cubic: bricks.kind[1], light };
-        bricks.volume(contents, at_least_two(dims, &self.texels, padding), medium, dt)
+        let medium = Medium::Smoke { extinction, splines: *splines, light };
+        bricks.volume(contents, at_least_four(dims, &self.texels, padding), medium, dt)
     }
 }
 
 impl OccupiedBricks {
-    fn of(contents: &Contents, kind @ [skip, cubic]: [bool; 2]) -> Self {
+    fn of(contents: &Contents, skip: bool) -> Self {
         if !skip {
-            return Self { kind, ..Self::one(contents) };
+            return Self::one(contents);
         }
-        let wide = cubic.then(|| bricks::widened(contents.bricks));
-        let bricks: &Bricks = wide.as_ref().unwrap_or(contents.bricks);
+        let bricks = contents.bricks;
         let occupied = bricks.max.iter().map(|max| f32::from(u8::from(!bricks::empty(max))));
         Self {
-            kind,
+            skip,
             occupied: occupied.collect(),
             dims: bricks.dims.array(),
             edge: BRICK as f32 * contents.h,
@@ -128,7 +126,7 @@ impl OccupiedBricks {
     pub fn one(contents: &Contents) -> Self {
         let extent = contents.extent();
         let edge = extent.into_iter().fold(0.0, f32::max);
-        Self { kind: [false; 2], occupied: vec![1.0], dims: [1; 3], edge, bounds: [[0.0; 3], extent] }
+        Self { skip: false, occupied: vec![1.0], dims: [1; 3], edge, bounds: [[0.0; 3], extent] }
     }
 
     /// A volume with these bricks.
@@ -154,13 +152,13 @@ impl OccupiedBricks {
     }
 }
 
-/// Doubles each axis of a single cell, which does not change interpolated values.
-pub(super) fn at_least_two<'a>(
+/// Repeats the last texels of an axis of fewer than four, which does not change interpolated values.
+pub(super) fn at_least_four<'a>(
     dims: Dims,
     values: &'a [[f16; 4]],
     padding: &'a mut Vec<[f16; 4]>,
 ) -> Texels<'a> {
-    let size = dims.array().map(|n| n.max(2));
+    let size = dims.array().map(|n| n.max(4));
     if size == dims.array() {
         return Texels::new(size, values);
     }

@@ -83,19 +83,24 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
         let (mut light, mut cells) = (LightVolume::default(), Cells::default());
         light.bake(&snapshot, &look);
         cells.gather(&snapshot);
-        let mut texels = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
-        let (mut glow, mut towards) = (texels.clone(), Vec::new());
+        let mut towards = Vec::new();
         let medium = Medium::of(&look, snapshot.extent());
-        cells.shade(&medium, &mut texels, &mut glow, &mut Written::default());
         light.towards(Axes::of(&camera, 1.0).eye.into(), &medium, &mut towards);
-        let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
         let towards = Volume::of_light(&light, &towards);
-        for (cubic, bricks, samples) in [(false, true, 1.0), (false, false, 2.0), (true, true, 0.7)] {
-            let quality = Quality { cubic, bricks, samples, ..Quality::FINAL };
+        for (splines, bricks, samples) in [(false, true, 1.0), (false, false, 2.0), (true, true, 0.7)] {
+            let quality = Quality { splines, bricks, samples, ..Quality::FINAL };
+            if splines {
+                let plain = std::mem::take(&mut cells);
+                cells.sharpen(&plain);
+            }
+            let mut texels = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
+            let mut glow = texels.clone();
+            cells.shade(&medium, &mut texels, &mut glow, &mut Written::default());
+            let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
             let dt = snapshot.h / quality.samples(&look, snapshot.dims);
             let want = ray_by_ray(&camera, |ray, offset| {
                 let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
-                plain::through_shaded([&shaded, &glow, &towards], cubic, &lattice, ray, &medium)
+                plain::through_shaded([&shaded, &glow, &towards], splines, &lattice, ray, &medium)
             });
             let view = view(&look, &camera, Mode::Smoke);
             let what = format!("{dims:?}, {projection:?}, {quality:?}");
@@ -176,7 +181,7 @@ fn all_levels_render_the_same() {
         for quality in [
             Quality { passes: 2, ..Quality::SMOOTH },
             Quality::INTERACTIVE,
-            Quality { cubic: true, bricks: false, ..Quality::FINAL },
+            Quality { splines: true, bricks: false, ..Quality::FINAL },
         ] {
             let view = View { cursor: Some(cursor), ..view(&look, &camera, mode) };
             let images = levels().into_iter().map(|level| {

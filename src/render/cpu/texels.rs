@@ -5,7 +5,7 @@ use half::f16;
 
 use crate::simd::vectors::Simd;
 
-/// A volume of half floats, x fastest, at least two along each axis.
+/// A volume of half floats, x fastest, at least two along each axis, for splines four.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Texels<'a> {
     size: [usize; 3],
@@ -29,6 +29,47 @@ impl<'a> Texels<'a> {
     #[inline(always)]
     pub fn strides(&self) -> [usize; 3] {
         [1, self.size[0], self.size[0] * self.size[1]]
+    }
+}
+
+/// Windows of 4×3×3 texels, one for each sample point of a packet.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a, V> {
+    texels: Texels<'a>,
+    /// Index of the first texel of each window. All of them are in the volume.
+    first: V,
+}
+
+impl<'a, V> Rows<'a, V> {
+    /// Takes the index of the first texel of each window.
+    ///
+    /// # Panics
+    /// If a window is not whole.
+    #[inline(always)]
+    pub fn new<S: Simd>(texels: Texels<'a>, first: V) -> Self
+    where
+        V: SimdInt<S, Element = u32>,
+    {
+        let [x, row, plane] = texels.strides();
+        let last = 3 * x + 2 * row + 2 * plane;
+        assert!(texels.values.len() > last, "a volume smaller than a window");
+        let outside = first.simd_gt((texels.values.len() - 1 - last) as u32);
+        assert!(!outside.any_true(), "a sample outside its volume");
+        Self { texels, first }
+    }
+
+    /// Returns the texels of a row of the `n`th window, in two pairs; rows count along y, then z.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub fn row<S: Simd>(&self, n: usize, row: usize) -> &'a [[[f16; 4]; 2]; 2]
+    where
+        V: SimdInt<S, Element = u32>,
+    {
+        assert!(row < 9, "a window has nine rows");
+        let [_, rows, planes] = self.texels.strides();
+        let at = self.first[n] as usize + row % 3 * rows + row / 3 * planes;
+        // SAFETY: `new` has found the whole window in the volume.
+        unsafe { &*self.texels.values.as_ptr().add(at).cast() }
     }
 }
 

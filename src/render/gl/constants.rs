@@ -16,6 +16,8 @@ pub(super) fn declarations() -> String {
     all.number("FAR", scene::FAR);
     all.vector("FLOOR_ENDS", scene::FLOOR_ENDS);
     all.number("COAT_FADES", glossy::FADES);
+    all.number("COAT_NORMAL", glossy::NORMAL);
+    all.number("COAT_LEAST", glossy::LEAST);
     all.vectors("COLORMAP", &transposed(&colormap::COEFFICIENTS));
     all.number("COLORMAP_GAMMA", colormap::GAMMA);
     all.vector("WIEN", medium::WIEN);

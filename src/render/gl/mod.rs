@@ -290,12 +290,11 @@ impl Renderer {
     /// Renders linear radiance into the target of the scene, without the cursor. The march uses the offsets
     /// of `frame`; without one it is reused.
     fn draw_picture(&mut self, size: [u32; 2], view: &View, frame: Option<Frame>) -> Result<(), RenderError> {
-        self.smoke.upload_bricks(self.quality)?;
         self.bake(view.look);
         self.upload_light(view)?;
         self.environment.upload(view.look)?;
         if view.mode.shows_smoke() {
-            self.smoke.upload_emission(view.look)?;
+            self.smoke.upload_shown(view.look, self.quality)?;
         }
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32)
             .through_lens(view.camera, frame.map_or(0, |frame| frame.number));
@@ -461,8 +460,8 @@ impl Renderer {
             .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));
         let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
         let inputs = self.lamps.inputs(inputs, view.mode.shows_smoke()).picture("noise", &self.noise);
-        let cubic = self.quality.cubic && !self.solids.is_empty();
-        let variant = [!self.solids.is_empty(), !self.lamps.is_empty(), cubic];
+        let splines = self.quality.splines && !self.solids.is_empty();
+        let variant = [!self.solids.is_empty(), !self.lamps.is_empty(), splines];
         let program = self.programs.scene(&self.gl, variant)?;
         self.timers.screen_pass(&mut surface, program, &inputs, &DrawParameters::default(), "scene")
     }
@@ -485,7 +484,7 @@ impl Renderer {
         let (program, inputs) = match view.mode {
             mode if mode.shows_smoke() => {
                 let halves = halves(self.quality.samples(view.look, self.grid.dims));
-                let variant = [view.look.glow > 0.0, self.quality.cubic, halves];
+                let variant = [view.look.glow > 0.0, self.quality.splines, halves];
                 (self.programs.march(&self.gl, variant)?, self.march_inputs(inputs, view))
             }
             _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),

@@ -70,16 +70,20 @@ impl Programs {
     pub fn scene(
         &self,
         gl: &Rc<Context>,
-        [solids, lamps, cubic]: [bool; 3],
+        [solids, lamps, splines]: [bool; 3],
     ) -> Result<&Program, RenderError> {
         let source = include_str!("../../../shaders/scene.frag");
-        let with = [("SOLIDS", solids), ("LAMPS", lamps), ("CUBIC", cubic)];
+        let with = [("SOLIDS", solids), ("LAMPS", lamps), ("SPLINES", splines)];
         variant(gl, &self.scene, ("scene", source), &with)
     }
 
-    /// The march, with emission, with cubic interpolation, with light shared by halves of a step.
-    pub fn march(&self, gl: &Rc<Context>, [glow, cubic, halves]: [bool; 3]) -> Result<&Program, RenderError> {
-        let with = [("GLOW", glow), ("CUBIC", cubic), ("HALVES", halves)];
+    /// The march, with emission, with splines, with light shared by halves of a step.
+    pub fn march(
+        &self,
+        gl: &Rc<Context>,
+        [glow, splines, halves]: [bool; 3],
+    ) -> Result<&Program, RenderError> {
+        let with = [("GLOW", glow), ("SPLINES", splines), ("HALVES", halves)];
         variant(gl, &self.march, ("march", MARCH), &with)
     }
 }

@@ -17,25 +17,29 @@ use crate::snapshot::{Bricks, Snapshot};
 pub(super) struct Smoke {
     texture: Volume,
     /// Contents of `texture`, if they belong to this snapshot.
-    holds: Option<Fourth>,
+    holds: Option<Texels>,
     cells: Cells,
+    /// `cells` as splines read them, if `has_sharpened`.
+    sharpened: Cells,
+    has_sharpened: bool,
     /// All cells, if the CPU threads render slices.
     values: Vec<[f16; 4]>,
     dims: Dims,
     h: f32,
-    /// Maxima of the bricks, and which of them the texture holds.
+    /// Maxima of the bricks, and whether the texture holds them.
     maxima: Bricks,
     bricks: Volume,
+    has_bricks: bool,
     bounds: [[f32; 3]; 2],
-    widened: Option<bool>,
 }
 
-/// The fourth value, beside the three densities.
+/// Contents of a texture.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fourth {
-    Temperature,
-    /// [`Medium::emission`] for a temperature excess of 2000 K \[K\].
-    Emission(f32),
+enum Texels {
+    /// The three densities and the temperature, everywhere.
+    Captured,
+    /// The densities, and [`Medium::emission`] for a temperature excess of 2000 K \[K\] if the smoke glows.
+    Shown { sharpened: bool, glow_heat: Option<f32> },
 }
 
 impl Smoke {
@@ -45,13 +49,15 @@ impl Smoke {
             texture: Volume::new(gl, one)?,
             holds: None,
             cells: Cells::default(),
+            sharpened: Cells::default(),
+            has_sharpened: false,
             values: Vec::new(),
             dims: one,
             h: 1.0,
             maxima: Bricks::empty(one),
             bricks: Volume::new(gl, one)?,
+            has_bricks: false,
             bounds: [[f32::MAX; 3], [f32::MIN; 3]],
-            widened: None,
         })
     }
 
@@ -59,38 +65,35 @@ impl Smoke {
     pub fn needs_upload(&self, mode: Mode, by_threads: bool) -> bool {
         match (by_threads, mode) {
             (true, Mode::Slice(_)) => self.values.is_empty(),
-            (true, _) => false,
-            (false, Mode::Slice(_)) => self.holds != Some(Fourth::Temperature),
-            (false, _) => self.holds.is_none(),
+            (false, Mode::Slice(_)) => self.holds != Some(Texels::Captured),
+            _ => false,
         }
     }
 
     /// Takes over a snapshot, for pictures in `mode`.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode, by_threads: bool) -> Result<(), RenderError> {
+        let is_slice = matches!(mode, Mode::Slice(_));
         (self.dims, self.h) = (snapshot.dims, snapshot.h);
         self.cells.gather(snapshot);
         self.maxima.clone_from(&snapshot.bricks);
-        (self.widened, self.holds) = (None, None);
+        self.bounds = bricks::occupied(&snapshot.bricks, snapshot.h);
+        (self.holds, self.has_bricks, self.has_sharpened) = (None, false, false);
         self.values.clear();
-        if !by_threads {
+        if is_slice && !by_threads {
             self.texture.fill(snapshot.dims, &snapshot.smoke)?;
-            self.holds = Some(Fourth::Temperature);
-        } else if matches!(mode, Mode::Slice(_)) {
+            self.holds = Some(Texels::Captured);
+        } else if is_slice {
             self.values.extend_from_slice(&snapshot.smoke);
         }
         Ok(())
     }
 
-    /// Updates the texture of the bricks.
-    pub fn upload_bricks(&mut self, quality: Quality) -> Result<(), RenderError> {
-        if self.widened == Some(quality.cubic) {
-            return Ok(());
+    /// Computes the sharpened cells that splines read.
+    pub fn sharpen(&mut self) {
+        if !self.has_sharpened {
+            self.sharpened.sharpen(&self.cells);
+            self.has_sharpened = true;
         }
-        let wide = quality.cubic.then(|| bricks::widened(&self.maxima));
-        let maxima = wide.as_ref().unwrap_or(&self.maxima);
-        self.bounds = bricks::occupied(maxima, self.h);
-        self.widened = Some(quality.cubic);
-        self.bricks.fill(maxima.dims, &maxima.max)
     }
 
     /// Bounding box of the smoke \[m\]; inverted if there is none.
@@ -98,17 +101,30 @@ impl Smoke {
         if quality.bricks { self.bounds } else { [[0.0; 3], self.dims.array().map(|n| n as f32 * self.h)] }
     }
 
-    /// Replaces the temperature by emission, if the look has any.
-    pub fn upload_emission(&mut self, look: &Look) -> Result<(), RenderError> {
+    /// Brings the smoke of a picture and the maxima of its bricks to their textures.
+    pub fn upload_shown(&mut self, look: &Look, quality: Quality) -> Result<(), RenderError> {
+        if !self.has_bricks {
+            self.bricks.fill(self.maxima.dims, &self.maxima.max)?;
+            self.has_bricks = true;
+        }
         let medium = Medium::of(look, self.dims.array().map(|n| n as f32 * self.h));
-        let wanted = Fourth::Emission(medium.glow[1]);
-        if medium.glow[0] <= 0.0 || self.holds == Some(wanted) {
+        let glow_heat = (medium.glow[0] > 0.0).then_some(medium.glow[1]);
+        let wanted = Texels::Shown { sharpened: quality.splines, glow_heat };
+        if self.holds == Some(wanted) {
             return Ok(());
         }
-        let cells = &self.cells;
-        self.texture.write(self.dims, |texels| cells.write_emission(&medium, texels))?;
+        if quality.splines {
+            self.sharpen();
+        }
+        let cells = quality.of_two(&self.cells, &self.sharpened);
+        self.texture.write(self.dims, |texels| cells.write_shown(&medium, texels))?;
         self.holds = Some(wanted);
         Ok(())
+    }
+
+    /// The cells of occupied bricks that pictures of a quality show; for splines [`Smoke::sharpen`] must have run.
+    pub fn shown(&self, quality: Quality) -> &Cells {
+        quality.of_two(&self.cells, &self.sharpened)
     }
 
     /// The cells of occupied bricks.

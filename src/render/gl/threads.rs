@@ -49,13 +49,16 @@ impl Renderer {
 
     /// Calls `run` with the picture and its contents.
     fn with_picture<T>(&mut self, run: impl FnOnce(&mut Picture, &Contents) -> T) -> T {
+        if self.quality.splines {
+            self.smoke.sharpen();
+        }
         let contents = Contents {
             stage: self.grid.stage,
             dims: self.grid.dims,
             planes: [0, self.grid.dims.nz],
             h: self.grid.h,
             bricks: self.smoke.maxima(),
-            cells: self.smoke.cells(),
+            cells: self.smoke.shown(self.quality),
             smoke: self.smoke.values(),
             velocity: &self.velocity_values,
             ranges: self.grid.ranges,

@@ -4,6 +4,7 @@
 //! nor eye. Only bricks that hold smoke are visited.
 
 mod shade;
+mod sharpen;
 
 use std::ops::Range;
 
@@ -86,8 +87,9 @@ impl Cells {
         }
     }
 
-    /// Fills `texels`, those of the whole grid, with the densities and [`Medium::emission`].
-    pub fn write_emission(&self, medium: &Medium, texels: &mut [[f16; 4]]) {
+    /// Fills `texels`, those of the whole grid, with the densities and, if the medium glows, [`Medium::emission`].
+    pub fn write_shown(&self, medium: &Medium, texels: &mut [[f16; 4]]) {
+        let glows = medium.glow[0] > 0.0;
         self.texel_layers(texels).zip(&self.layers).for_each(|(texels, layer)| {
             texels.fill([f16::ZERO; 4]);
             let Layer { runs, cells } = layer;
@@ -96,8 +98,10 @@ impl Cells {
                 for plane in texels.chunks_exact_mut(self.dims.nx * self.dims.ny) {
                     for row in plane.chunks_exact_mut(self.dims.nx).skip(run.y.start).take(run.y.len()) {
                         for (texel, cell) in row[run.x.clone()].iter_mut().zip(&mut cells) {
-                            let emission = medium.emission(cell.map(f32::from));
-                            *texel = [cell[0], cell[1], cell[2], f16::from_f32(emission)];
+                            *texel = *cell;
+                            if glows {
+                                texel[3] = f16::from_f32(medium.emission(cell.map(f32::from)));
+                            }
                         }
                     }
                 }

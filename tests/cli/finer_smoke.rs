@@ -1,0 +1,102 @@
+//! `updraft detail`: finer smoke through the flow of a finished run.
+
+use std::path::Path;
+
+use super::command::{folder, refused, stderr, updraft};
+use super::files;
+
+/// Finer smoke through the flow in `dir`/run, in one go and in two, from frames that begin with 0 and with 1.
+fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
+    let detail = |more: &[&str]| updraft(dir, &[&["detail", "run", "-q", "--frames"], more].concat());
+    assert!(detail(&["1-6", "--out", "whole"]).status.success());
+    assert!(detail(&["1-4", "--out", "parts", "--checkpoint-every", "2"]).status.success());
+    refused(
+        &updraft(dir, &["simulate", "--resume", "--frames", "1-6", "--out", "parts", "-q"]),
+        "continue with `updraft detail RUN --resume`",
+    );
+    refused(&detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]), "differs in fluid and smoke");
+    let output = detail(&["1-6", "--out", "parts", "--resume"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for frame in 1..7 {
+        let [whole, parts] =
+            ["whole", "parts"].map(|out| std::fs::read(dir.join(out).join(format!("fields.{frame:04}.npz"))));
+        assert!(whole.unwrap() == parts.unwrap(), "frame {frame}");
+    }
+    let lines = |out: &str| std::fs::read_to_string(dir.join(out).join("stats.csv")).unwrap().lines().count();
+    assert_eq!(lines("whole"), lines("parts"));
+    // From the start, whose velocity is in no frame.
+    std::fs::remove_file(dir.join("run/fields.0000.npz")).unwrap();
+    assert!(detail(&["0-0", "--out", "start", "--checkpoint-every", "1"]).status.success());
+    assert!(detail(&["6-6", "--out", "start", "--resume"]).status.success());
+    let [whole, parts] = ["whole", "start"].map(|out| std::fs::read(dir.join(out).join("fields.0006.npz")));
+    assert!(whole.unwrap() == parts.unwrap(), "resumed from the start");
+    let simulate = ["simulate", "plume", "--frames", "1-2", "--checkpoint-every", "1", "--out", "own", "-q"];
+    let tiny = ["--set", "domain.cells=[8, 8, 8]", "--set", "domain.voxel=0.12"];
+    assert!(updraft(dir, &[&simulate[..], &tiny].concat()).status.success());
+    refused(&detail(&["1-6", "--out", "own", "--resume"]), "continue with `updraft simulate --resume`");
+}
+
+/// A box that moves leaves frames of several boxes.
+#[test]
+fn finer_smoke_in_a_run_whose_box_followed_it_is_refused() {
+    let dir = folder();
+    let tiny = [
+        "--set",
+        "domain.cells=[16, 16, 16]",
+        "--set",
+        "domain.voxel=0.06",
+        "--set",
+        "domain.follow=true",
+        "-q",
+    ];
+    let simulate = ["simulate", "plume", "--frames", "0-1", "--format", "npz", "--out", "run"];
+    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
+    refused(&updraft(dir.path(), &["detail", "run", "-q"]), "its box followed the smoke");
+    assert!(!dir.path().join("run-detail").exists());
+}
+
+/// A run of 12 × 18 × 12 cells, and finer smoke in its flow.
+#[test]
+fn finer_smoke_follows_a_finished_run() {
+    let dir = folder();
+    let tiny = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08", "-q"];
+    let simulate = ["simulate", "plume", "--frames", "0-6", "--format", "npz,vdb", "--out", "run"];
+    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
+    let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
+    let output = detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let finer = dir.path().join("run-detail");
+    assert_eq!(
+        files(&finer),
+        ["fields.0002.npz", "fields.0004.npz", "fields.0006.npz", "scene.toml", "stats.csv"]
+    );
+    let scene = std::fs::read_to_string(finer.join("scene.toml")).unwrap();
+    assert!(scene.contains("detail = 3") && scene.contains("strength = 1.0"), "{scene}");
+    let mut npz = zip::ZipArchive::new(std::fs::File::open(finer.join("fields.0006.npz")).unwrap()).unwrap();
+    let size = npz.by_name("red.npy").unwrap().size();
+    assert!((27 * 4 * 12 * 18 * 12..).contains(&size), "{size} bytes of red smoke");
+    assert!(npz.by_name("u.npy").is_err());
+    refused(&detail(&[]), "run-detail");
+    let before = std::fs::read(finer.join("fields.0002.npz")).unwrap();
+    assert!(
+        detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red", "--skip-existing"]).status.success()
+    );
+    assert!(detail(&["--up", "3", "--frames", "2-2", "--fields", "red", "--force"]).status.success());
+    assert!(std::fs::read(finer.join("fields.0002.npz")).unwrap() == before, "the same bytes again");
+    refused(&detail(&["--frames", "2-9", "--force"]), "frame 9 is after the last frame of the run, 6");
+    refused(&detail(&["--set", "domain.detail=3", "--up", "2"]), "--up 2: the run has a domain.detail of 3");
+    resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir.path());
+    std::fs::remove_file(dir.path().join("run/fields.0003.npz")).unwrap();
+    refused(&detail(&["--force"]), "the run has no frame 3 between 2 and 4");
+    for frame in 0..7 {
+        let _ = std::fs::remove_file(dir.path().join(format!("run/fields.{frame:04}.npz")));
+    }
+    let output = detail(&["--out", "of-vdb", "--frames", "3-3"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(files(&dir.path().join("of-vdb")), ["fields.0003.vdb", "scene.toml", "stats.csv"]);
+    refused(
+        &detail(&["--set", "solver.advection=cubic", "--force"]),
+        "turbulence needs conservative advection",
+    );
+    refused(&updraft(dir.path(), &["detail", "nowhere"]), "nowhere");
+}
