@@ -311,6 +311,8 @@ impl Session {
             said += " (the smoke is no longer kept: too much memory)";
         }
         let restore = step.restore.filter(is_kept);
+        // The smoke of the other instant is not shown with the wrong sides or scene in between.
+        self.worker.hold();
         if step.restore.is_some() {
             self.store();
         }
@@ -329,6 +331,7 @@ impl Session {
         if let Some(number) = restore {
             self.worker.send(Command::Restore(number));
         }
+        self.worker.release();
         self.say(said);
     }
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
@@ -192,7 +192,10 @@ impl Batch {
 pub(super) fn channel() -> (Sender, Inbox) {
     let (sender, receiver) = crossbeam_channel::unbounded();
     let cancel = Arc::new(Cancel::default());
-    (Sender { channel: sender, cancel: cancel.clone() }, Inbox { channel: receiver, cancel })
+    (
+        Sender { channel: sender, cancel: cancel.clone(), held: Mutex::default() },
+        Inbox { channel: receiver, cancel },
+    )
 }
 
 #[derive(Default)]
@@ -213,16 +216,43 @@ impl Cancel {
 pub(super) struct Sender {
     channel: ChannelSender<Command>,
     cancel: Arc<Cancel>,
+    /// Commands that wait for those that belong to them.
+    held: Mutex<Option<Vec<Command>>>,
 }
 
 impl Sender {
     pub(super) fn send(&self, command: Command) {
+        match &mut *self.held() {
+            Some(held) => held.push(command),
+            None => self.send_together([command]),
+        }
+    }
+
+    /// Keeps commands back until [`Self::release`].
+    pub(super) fn hold(&self) {
+        self.held().get_or_insert_default();
+    }
+
+    /// Sends the commands that were kept back.
+    pub(super) fn release(&self) {
+        let held = self.held().take();
+        self.send_together(held.into_iter().flatten());
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Vec<Command>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The receiving end fetches all of them at once.
+    fn send_together(&self, commands: impl IntoIterator<Item = Command>) {
         self.cancel.while_gated(|flag, storing| {
-            *storing |= matches!(command, Command::Store(_));
-            let interrupts = command.is_urgent() || command.interrupts() && !*storing;
-            // The receiving end disappears only after a quit: the error does not matter.
-            let _ = self.channel.send(command);
-            flag.fetch_or(interrupts, Ordering::Relaxed);
+            for command in commands {
+                *storing |= matches!(command, Command::Store(_));
+                let interrupts = command.is_urgent() || command.interrupts() && !*storing;
+                // The receiving end disappears only after a quit: the error does not matter.
+                let _ = self.channel.send(command);
+                flag.fetch_or(interrupts, Ordering::Relaxed);
+            }
         });
     }
 }
@@ -378,6 +408,23 @@ mod tests {
         inbox.collect(Patience::Forever);
         sender.send(Command::Restore(1));
         assert!(up());
+    }
+
+    #[test]
+    fn commands_that_are_held_arrive_together_and_in_order() {
+        let (sender, inbox) = channel();
+        sender.hold();
+        sender.hold();
+        [Command::Store(1), Command::Compare(None), Command::Restore(1)]
+            .into_iter()
+            .for_each(|c| sender.send(c));
+        assert!(inbox.channel.is_empty() && !inbox.cancelled().load(Ordering::Relaxed));
+        let receiver = std::thread::spawn(move || inbox.collect(Patience::Forever));
+        sender.release();
+        let batches = receiver.join().unwrap();
+        let last = batches.last().unwrap();
+        assert_eq!((last.store, last.compare.is_some(), last.restore), (Some(1), true, Some(1)));
+        assert!(sender.held().is_none());
     }
 
     #[test]

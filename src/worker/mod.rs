@@ -94,6 +94,17 @@ impl Worker {
         self.commands.send(command);
     }
 
+    /// Keeps commands back until [`release`](Self::release), for those that belong together: nothing is shown of
+    /// the instants between them.
+    pub fn hold(&self) {
+        self.commands.hold();
+    }
+
+    /// Sends the commands that were kept back; they are executed together.
+    pub fn release(&self) {
+        self.commands.release();
+    }
+
     /// The newest snapshot, if it is newer than at the last call.
     pub fn latest(&mut self) -> Option<&Arc<Snapshot>> {
         self.snapshots.update().then_some(self.snapshots.output_buffer())
@@ -121,6 +132,7 @@ const EMPTY_BOX: Dims = Dims { nx: 1, ny: 1, nz: 1 };
 impl Drop for Worker {
     fn drop(&mut self) {
         self.send(Command::Quit);
+        self.release();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {

@@ -90,12 +90,14 @@ impl Session {
         if self.is_loading() || self.is_broken() {
             return;
         }
+        self.worker.hold();
         self.go_on_from_here();
         let state = self.store();
         if swap {
             self.worker.send(Command::Swap);
         }
         self.exchange(settings, Came::Opened(state, what.to_owned()), swap);
+        self.worker.release();
     }
 
     /// Whether new settings only begin or end a comparison: then the simulation goes on.
