@@ -24,7 +24,7 @@ use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{self, PerThread};
-use crate::solver::{Advection, Ambient, Config, Integrator, Params, Solid, StepStats, Turbulence};
+use crate::solver::{Advection, Ambient, Config, Integrator, Params, StepStats, Turbulence};
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
@@ -392,98 +392,6 @@ impl Fields {
         measured
     }
 
-    pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
-        self.budget.held = None;
-        let Self { layout, walls, projector, obstacles, detail, .. } = self;
-        if let Some(detail) = detail {
-            detail.set_solids(solids.clone(), [time, dt.into()]);
-        }
-        if solids.is_empty() != obstacles.is_none() {
-            *projector = Projector::choose(
-                config.projection,
-                !solids.is_empty(),
-                *layout,
-                walls.pressure_boundaries(),
-                threads,
-                walls.ranks(),
-            );
-        }
-        let known = detail.as_mut().and_then(|detail| detail.cut_faces(*layout));
-        let new = (!solids.is_empty())
-            .then(|| Obstacles::new(walls, config, solids, [time, dt.into()], (known, 1)));
-        projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
-        *obstacles = new;
-        self.push_out();
-        self.disturbed = true;
-    }
-
-    /// Pushes smoke out of the solids.
-    fn push_out(&mut self) {
-        let SmokeFields { obstacles, scalars, bricks, .. } = self.smoke();
-        if let Some(obstacles) = obstacles {
-            obstacles.push_out(scalars);
-            bricks.forget();
-            self.fill_scalars();
-        }
-    }
-
-    /// Gives the same solids other motions from `time` on, beginning with their first poses.
-    pub fn guide_solids(&mut self, solids: Vec<Solid>, time: f64, dt: f32) {
-        self.budget.held = None;
-        let Some(obstacles) = &mut self.obstacles else { return };
-        if let Some(fine) = self.detail.as_mut().and_then(|detail| detail.obstacles.as_mut()) {
-            fine.guide(solids.clone());
-        }
-        obstacles.guide(solids);
-        self.move_solids(time, [0.0, dt]);
-        self.push_out();
-        self.disturbed = true;
-    }
-
-    /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
-    /// `around[1]` after it \[s\].
-    pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
-        let Self { layout, detail, obstacles, .. } = self;
-        let known = detail.as_mut().and_then(|detail| {
-            detail.move_solids(time, around);
-            detail.cut_faces(*layout)
-        });
-        if let Some(obstacles) = obstacles
-            && obstacles.advance(time, around, known)
-        {
-            self.projector.set_cuts(&obstacles.voxels.cuts);
-            if let (Some(pressure), Some(_)) = (&mut self.pressure, &self.past) {
-                obstacles.fill_uncovered(pressure);
-            }
-        }
-    }
-
-    /// After the state was replaced: recomputes derived values.
-    pub fn restored(&mut self) {
-        self.bricks.forget();
-        if self.past.is_none() {
-            self.forget_pressure();
-        }
-        let Self { layout, detail, obstacles, projector, .. } = self;
-        let known = detail.as_mut().and_then(|detail| {
-            detail.restored();
-            detail.cut_faces(*layout)
-        });
-        if let Some(obstacles) = obstacles {
-            obstacles.restored(known);
-            projector.set_cuts(&obstacles.voxels.cuts);
-        }
-    }
-
-    /// Clears the scalars inside solids.
-    pub fn empty_solids(&mut self) {
-        self.budget.held = None;
-        let SmokeFields { obstacles, scalars, .. } = self.smoke();
-        if let Some(obstacles) = obstacles {
-            obstacles.empty(scalars);
-        }
-    }
-
     /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
         let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
@@ -499,78 +407,6 @@ impl Fields {
         (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
         self.empty_solids();
         self.fill_scalars();
-    }
-
-    /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells.
-    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
-        let per_area = per_area * self.finer().pow(2) as f32;
-        let [r, g, b] = params.smoke.map(|s| s.diffusion);
-        let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
-        if number == [0.0; 4] {
-            return;
-        }
-        self.budget.held = None;
-        self.bricks.forget();
-        if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
-        }
-        let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
-        let inside = layout.dims.array().map(|n| [0, n as isize]);
-        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
-        if let Some(drag) = &drag {
-            drag.warm(scalars);
-        }
-        for axis in 0..3 {
-            let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
-            let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
-            if varies != [false; 2] {
-                walls.fill_scalars(scalars, velocity);
-            }
-            diffusion.along(layout, walls.ranks(), scalars, axis, inside, number, (&ends, varies), links);
-        }
-        if drag.is_none() {
-            let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
-            diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, out| {
-                walls.add_varying_scalars([axis, end], inside, out);
-            });
-        }
-    }
-
-    pub fn diffuse_velocity(&mut self, number: f32) {
-        if number == 0.0 {
-            return;
-        }
-        let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
-        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
-        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
-        if let Some((drag, arms, momentum)) = &mut drag {
-            drag.begin(advected, *arms, momentum);
-        }
-        for (component, field) in advected.iter_mut().enumerate() {
-            for axis in 0..3 {
-                let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
-                let (ends, varies) =
-                    (walls.component_ends(component, axis), walls.varies(Some(component), axis));
-                if varies != [false; 2] {
-                    walls.fill_component(component, field);
-                }
-                let field = bytemuck::cast_slice_mut(field);
-                let range = ranges[component];
-                let ends = (&ends, varies);
-                diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links);
-            }
-            if drag.is_none() {
-                let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
-                let (field, range) = (bytemuck::cast_slice_mut(field), ranges[component]);
-                diffusion.average_orders(*layout, field, range, [number], &ends, |axis, end, out| {
-                    walls.add_varying(component, [axis, end], range, out);
-                });
-            }
-        }
-        if let Some((drag, arms, momentum)) = &mut drag {
-            drag.collect(advected, number, *arms, momentum);
-        }
-        walls.fill_velocity(advected);
     }
 
     /// Temperature excess without buoyancy \[K\].

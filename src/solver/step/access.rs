@@ -1,0 +1,246 @@
+//! What a program reads of a solver and sets between steps.
+
+use super::{Solver, apart, finite};
+use crate::grid::{Faces, Layout};
+use crate::solver::forces::external::Force;
+use crate::solver::sides::profile::Profile;
+use crate::solver::solids::Obstacles;
+use crate::solver::sources::{self, Fill, Source};
+use crate::solver::{
+    BoundaryCondition, Config, Params, Projection, SCALAR_LIMIT, Solid, SolidPose, SolverError, StepStats,
+};
+
+impl Solver {
+    /// Configuration it was built from. In a box that follows its smoke `dims` and `origin` are those of the present box.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Parameters of the model.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Changes the parameters from the next step on.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params;
+    }
+
+    /// The sources.
+    pub fn sources(&self) -> &[Source] {
+        self.sources.list()
+    }
+
+    /// Changes the sources from the next step on.
+    pub fn set_sources(&mut self, sources: Vec<Source>) {
+        let Self { sources: old, pool, .. } = self;
+        pool.install(|| old.set(sources));
+    }
+
+    /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
+    pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
+        let (fields, time, pool) = (&mut self.fields, self.stats.time, self.pool.clone());
+        pool.install(|| {
+            fields.set_profiles(&self.config, &profiles);
+            fields.set_time(time);
+            fields.walls.fill_velocity(&mut fields.velocity);
+            fields.fill_scalars();
+        });
+        fields.disturbed = true;
+        self.profiles = profiles;
+    }
+
+    /// The external forces.
+    pub fn forces(&self) -> &[Force] {
+        self.external.list()
+    }
+
+    /// Changes the external forces from the next step on.
+    pub fn set_forces(&mut self, forces: Vec<Force>) {
+        let Self { external, pool, .. } = self;
+        pool.install(|| external.set(forces));
+    }
+
+    /// Statistics of the last step.
+    pub fn stats(&self) -> &StepStats {
+        &self.stats
+    }
+
+    /// Memory layout of [`velocity`](Self::velocity) and [`pressure`](Self::pressure).
+    pub fn layout(&self) -> Layout {
+        self.fields.layout
+    }
+
+    /// Memory layout of [`scalars`](Self::scalars): that of [`layout`](Self::layout), with [`Config::detail`] times as many cells along
+    /// each axis.
+    pub fn smoke_layout(&self) -> Layout {
+        self.fields.smoke_layout()
+    }
+
+    /// u, v, w on the faces \[m/s\], in the layout of [`layout`](Self::layout).
+    pub fn velocity(&self) -> &Faces {
+        &self.fields.velocity
+    }
+
+    /// Red, green, blue \[-\] and temperature excess \[K\] at cell centres, in the layout of
+    /// [`smoke_layout`](Self::smoke_layout).
+    pub fn scalars(&self) -> &[[f32; 4]] {
+        &self.fields.scalars
+    }
+
+    /// Keeps the pressure of each step from now on, for [`pressure`](Self::pressure); one more field.
+    pub fn keep_pressure(&mut self) {
+        let size = self.fields.layout.size();
+        self.fields.pressure.get_or_insert_with(|| vec![0.0; size]);
+    }
+
+    /// The pressure over the air's density p/ρ at cell centres \[m²/s²\], in the layout of [`layout`](Self::layout): the mean
+    /// over the last substep, 0 before the first step and inside solids. Without an open side only its differences count.
+    /// `None` unless it is [kept](Self::keep_pressure).
+    pub fn pressure(&self) -> Option<&[f32]> {
+        self.fields.pressure.as_deref()
+    }
+
+    /// Component `c` of the velocity at the centre of the cell at position `at` \[m/s\]: the mean of its two faces.
+    pub fn velocity_at_center(&self, c: usize, at: usize) -> f32 {
+        let face = &self.fields.velocity[c];
+        0.5 * (face[at] + face[at + self.fields.layout.strides()[c]])
+    }
+
+    /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each
+    /// centre, positions in metres. The divergence of the velocity is removed, unless the flow is frozen.
+    pub fn fill(
+        &mut self,
+        velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
+        scalars: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
+    ) {
+        let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
+        let corner = self.config.corner();
+        let at = move |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + corner[a]);
+        fields.forget_swirls();
+        pool.install(|| {
+            fields.fill(h, |component, p| velocity(component, at(p)), |p| scalars(at(p)));
+        });
+        self.mend();
+        // Checked before the projection spreads it.
+        self.not_finite = finite::find_initial(&self.fields);
+        self.project();
+        self.measure();
+    }
+
+    /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
+    pub fn fill_regions(&mut self, fills: &[Fill]) {
+        let (fields, pool) = (&mut self.fields, self.pool.clone());
+        let grids = Self::grids(&self.config, fields.walls.ranks());
+        pool.install(|| {
+            fields.bricks.forget();
+            for fill in fills {
+                sources::fill(&grids, fill, SCALAR_LIMIT, &mut fields.scalars, &mut fields.velocity);
+            }
+            fields.empty_solids();
+            fields.fill_scalars();
+        });
+        if fills.iter().any(|fill| fill.velocity.is_some()) {
+            self.project();
+        }
+        self.measure();
+    }
+
+    /// The solids.
+    pub fn solids(&self) -> &[Solid] {
+        &self.solids
+    }
+
+    /// Present poses of the solids.
+    pub fn poses(&self) -> Vec<SolidPose> {
+        let (poses, corner) = (self.fields.obstacles.iter().flat_map(|o| &o.poses), self.config.corner());
+        let shown =
+            |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
+        poses.map(shown).collect()
+    }
+
+    /// Force on each solid \[m⁴/s²\], per unit of the air's density: the mean momentum per second that
+    /// pressure and viscosity took from the air in the last step. Along an axis of one cell it is the force
+    /// on the depth of one cell.
+    pub fn solid_forces(&self) -> Vec<[f64; 3]> {
+        self.per_second(|obstacles| &obstacles.momentum().linear)
+    }
+
+    /// The torque on each solid about its position \[m⁵/s²\], from all that makes up [`solid_forces`](Self::solid_forces).
+    pub fn solid_torques(&self) -> Vec<[f64; 3]> {
+        self.per_second(|obstacles| &obstacles.momentum().angular)
+    }
+
+    /// The pressure part of [`solid_forces`](Self::solid_forces) \[m⁴/s²\]; the rest is viscous.
+    pub fn solid_pressures(&self) -> Vec<[f64; 3]> {
+        self.per_second(Obstacles::pressure_forces)
+    }
+
+    /// Velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\].
+    /// The part of the face inside a solid moves with the solid.
+    pub fn mean_over_face(&self, component: usize, face: [usize; 3]) -> f32 {
+        let mut face = face.map(|index| index as isize);
+        // On a periodic axis the last face is the first.
+        if self.config.sides[component][0] == BoundaryCondition::Periodic {
+            face[component] %= self.config.dims.array()[component] as isize;
+        }
+        let [i, j, k] = face;
+        let at = self.fields.layout.at(i, j, k);
+        let value = self.fields.velocity[component][at];
+        let mean = |obstacles: &Obstacles| obstacles.cuts_at(face[2]).mean(component, at, value);
+        self.fields.obstacles.as_ref().map_or(value, mean)
+    }
+
+    /// Momentum that solids gained in the last step, per second.
+    fn per_second(&self, momentum: impl Fn(&Obstacles) -> &[[f64; 3]]) -> Vec<[f64; 3]> {
+        let (h, dt) = (f64::from(self.config.h), f64::from(self.stats.dt));
+        let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
+        let momentum = self.fields.obstacles.as_ref().map_or(&[][..], momentum);
+        momentum.iter().map(|each| each.map(|velocity| velocity * per_second)).collect()
+    }
+
+    /// Replaces the solids. Smoke inside them is pushed to the nearest air.
+    ///
+    /// # Errors
+    /// If a solid is invalid, if the flow is frozen, or if the projection is [`Projection::Direct`]: the last
+    /// two allow no solids.
+    pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
+        if let Some(problem) = solids.iter().find_map(Solid::problem) {
+            return Err(problem.into());
+        }
+        match self.config {
+            _ if solids.is_empty() => {}
+            Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
+            Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
+            _ => {}
+        }
+        self.solids = solids;
+        self.place_solids();
+        Ok(())
+    }
+
+    /// Solids as they are to be from now on. Those that differ from the present ones only in their ways (positions,
+    /// rotations and keyframes) are moved there, which takes a fraction of the time of [`Self::set_solids`].
+    ///
+    /// # Errors
+    /// As of [`Self::set_solids`].
+    pub fn guide_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
+        let present = self.solids();
+        let alike =
+            present.len() == solids.len() && present.iter().zip(&solids).all(|(a, b)| a.is_body_of(b));
+        if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
+            return self.set_solids(solids);
+        }
+        self.solids = solids;
+        let placed = self.placed_solids();
+        let Self { fields, pool, stats, .. } = self;
+        let (pool, time, dt) = (pool.clone(), stats.time, stats.dt);
+        pool.install(|| fields.guide_solids(placed, time, dt));
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! Diffusion of the fields of a box: walls, solids and varying sides give the ends of its lines.
+
+use super::fields::{Fields, SmokeFields};
+use crate::solver::Params;
+
+impl Fields {
+    /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells.
+    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
+        let per_area = per_area * self.finer().pow(2) as f32;
+        let [r, g, b] = params.smoke.map(|s| s.diffusion);
+        let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
+        if number == [0.0; 4] {
+            return;
+        }
+        self.budget.held = None;
+        self.bricks.forget();
+        if let Some(detail) = &mut self.detail {
+            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
+        }
+        let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
+        let inside = layout.dims.array().map(|n| [0, n as isize]);
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
+        if let Some(drag) = &drag {
+            drag.warm(scalars);
+        }
+        for axis in 0..3 {
+            let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
+            let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
+            if varies != [false; 2] {
+                walls.fill_scalars(scalars, velocity);
+            }
+            diffusion.along(layout, walls.ranks(), scalars, axis, inside, number, (&ends, varies), links);
+        }
+        if drag.is_none() {
+            let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
+            diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, out| {
+                walls.add_varying_scalars([axis, end], inside, out);
+            });
+        }
+    }
+
+    pub fn diffuse_velocity(&mut self, number: f32) {
+        if number == 0.0 {
+            return;
+        }
+        let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
+        let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.begin(advected, *arms, momentum);
+        }
+        for (component, field) in advected.iter_mut().enumerate() {
+            for axis in 0..3 {
+                let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
+                let (ends, varies) =
+                    (walls.component_ends(component, axis), walls.varies(Some(component), axis));
+                if varies != [false; 2] {
+                    walls.fill_component(component, field);
+                }
+                let field = bytemuck::cast_slice_mut(field);
+                let range = ranges[component];
+                let ends = (&ends, varies);
+                diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links);
+            }
+            if drag.is_none() {
+                let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
+                let (field, range) = (bytemuck::cast_slice_mut(field), ranges[component]);
+                diffusion.average_orders(*layout, field, range, [number], &ends, |axis, end, out| {
+                    walls.add_varying(component, [axis, end], range, out);
+                });
+            }
+        }
+        if let Some((drag, arms, momentum)) = &mut drag {
+            drag.collect(advected, number, *arms, momentum);
+        }
+        walls.fill_velocity(advected);
+    }
+}
