@@ -78,7 +78,7 @@ impl FloorLight {
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
             for (i, texel) in row.iter_mut().enumerate() {
                 let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
-                *texel = arriving(light, &near, medium, extent, clouds, p);
+                *texel = arriving(light, &near, (medium, open), extent, clouds, p);
                 // The cubes' moments hold what glows and what solids reflect too, but in the shape of their directions, as
                 // patches: no more than the sky's is taken.
                 if glow.is_some() || !light.solids().is_empty() {
@@ -239,7 +239,7 @@ pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
 fn arriving(
     light: &LightVolume,
     (columns, edge, sent): &(Dims, f32, Vec<[f32; 3]>),
-    medium: &Medium,
+    (medium, open): (&Medium, [f32; 3]),
     extent: [f32; 3],
     [lo, hi]: [[f32; 3]; 2],
     p: [f32; 3],
@@ -251,7 +251,7 @@ fn arriving(
     let through = leave > enter.max(0.0) && far > near.max(0.0);
     let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
     let changed = (1.0 - away / AROUND).max(0.0).powi(2);
-    let mut other = open_sky(medium);
+    let mut other = open;
     if changed > 0.0 {
         let at = [nearest[0] / edge - 0.5, 0.0, nearest[2] / edge - 0.5];
         let near = trilinear(*columns, at, |n| sent[n]);
@@ -287,7 +287,7 @@ mod tests {
                 arriving(
                     &light,
                     &light.diffuse_on_floor(),
-                    &medium,
+                    (&medium, open_sky(&medium)),
                     snapshot.extent(),
                     everything,
                     [x, 0.0, z],

@@ -19,6 +19,7 @@ mod lamps;
 mod mixture;
 mod ordinates;
 mod sun;
+mod sunlit_cubes;
 mod surfaces;
 mod towards;
 
@@ -92,8 +93,10 @@ pub struct LightVolume {
 /// Scratch memory, reused from bake to bake.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
-    planes: Vec<f32>,
+    planes: gather::Planes,
     discs: Vec<Vec<f32>>,
+    /// Sums over the points in each cube.
+    sums: Vec<[f32; 4]>,
 }
 
 /// A scalar field on points.
@@ -288,49 +291,6 @@ impl LightVolume {
         }
     }
 
-    /// The sun in each cube: the mean over its points, weighted with their density, of what arrives.
-    fn light_cubes(&mut self, medium: &Medium, phase: Phase) {
-        let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
-        let dims = self.mixture.dims;
-        let cube = |a: usize, n: usize| {
-            let middle = (n as f32 - 0.5) * spacing[a];
-            ((middle / h) as usize).min(dims.array()[a] - 1)
-        };
-        let plane = dims.nx * dims.ny;
-        let xs: Vec<usize> = (0..points.nx).map(|i| cube(0, i)).collect();
-        // Half the way of the sun's light through the surroundings of a point.
-        let half = 0.5 * medium.extinction * spacing.iter().sum::<f32>() / 3.0;
-        let mut sums = vec![[0.0_f32; 4]; dims.cells()];
-        let (density, depth, albedo) = (&self.density, &self.depth, &self.cubes.albedo);
-        let shade = &self.shade;
-        sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
-            for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
-                for j in 1..points.ny - 1 {
-                    let row = points.index(0, j, k);
-                    let first = cube(1, j) * dims.nx;
-                    let span = self.spans[j + k * points.ny].clone();
-                    let inner = span.start.max(1)..span.end.min(points.nx - 1);
-                    for i in inner.filter(|&i| density[row + i] > 0.0) {
-                        let hidden = shade.get(row + i).map_or(1.0, |shade| exp(-shade));
-                        let (density, depth) = (density[row + i], depth[row + i]);
-                        let at = first + xs[i];
-                        sums[at][3] += density;
-                        for c in 0..3 {
-                            let scale = 1.0 - albedo[c][slab * plane + at] * phase.forward;
-                            sums[at][c] +=
-                                hidden * density * exp(-scale * depth) * spread(half * scale * density);
-                        }
-                    }
-                }
-            }
-        });
-        for c in 0..3 {
-            let sun = &mut self.cubes.sun[c];
-            sun.clear();
-            sun.extend(sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20)));
-        }
-    }
-
     /// Size of the box \[m\].
     pub(super) fn extent(&self) -> [f32; 3] {
         self.extent
@@ -481,13 +441,6 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
         both.map_or(0..0, |[first, last]| first.saturating_sub(2)..(last + 3).min(points.nx))
     };
     (0..rows.len()).map(span).collect()
-}
-
-/// Mean of e^−x over −h to h: what arrives in a layer whose middle is lit by 1.
-#[inline(always)]
-fn spread(h: f32) -> f32 {
-    let x = h.min(3.0);
-    if x < 1e-2 { 1.0 } else { 0.5 * (exp(x) - exp(-x)) / x }
 }
 
 pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {

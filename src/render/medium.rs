@@ -94,12 +94,14 @@ impl Medium {
     }
 
     /// Mean cosine of the phase function.
+    #[inline(always)]
     pub(super) fn mean_cosine(&self) -> f32 {
         let [first, second] = self.lobes;
         first + (second - first) * self.second_share
     }
 
     /// The phase function without its forward peak, whose share is the second moment (delta-Eddington).
+    #[inline(always)]
     pub(super) fn scaled_phase(&self) -> Phase {
         let [first, second] = self.lobes.map(|g| g * g);
         let forward = first + (second - first) * self.second_share;
@@ -109,6 +111,7 @@ impl Medium {
     /// The phase function of light from the sun that was scattered within the forward peak before: such that two
     /// scatterings, one of them in the peak or in the rest as [`Medium::scaled_phase`] shares them, together have the
     /// phase function of two scatterings, that of the squared mean cosine. Less than 0 where the rest alone is more.
+    #[inline(always)]
     pub(super) fn peak_phase(&self, cosine: f32) -> f32 {
         let Phase { forward, g } = self.scaled_phase();
         let [first, second] = self.lobes.map(|g| henyey_greenstein(g * g, cosine));

@@ -33,18 +33,27 @@ fn shares(count: usize, cells: usize) -> Vec<Share> {
     (0..count + 2).map(share).collect()
 }
 
-/// The sum of the three colours at the points, and the colours in the cubes of `mixture`. `planes` holds, for each layer of
-/// cells in z that is at hand, the points of its x and y.
+/// Scratch memory of [`gather`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Planes {
+    /// For each layer of cells in z that is at hand, the points of its x and y.
+    points: Vec<f32>,
+    /// For each layer of cells in z, its share in the cubes around it.
+    cubes: Vec<[f32; 3]>,
+}
+
+/// The sum of the three colours at the points, and the colours in the cubes of `mixture`.
 pub(super) fn gather(
     part: &Part,
     mixture: &mut Mixture,
     points: Dims,
-    planes: &mut Vec<f32>,
+    scratch: &mut Planes,
     out: &mut Vec<f32>,
 ) {
     let (cells, snapshot) = (part.whole.dims, part.planes);
     let plane = points.nx * points.ny;
-    let (in_x, in_y) = (shares(points.nx - 2, cells.nx), shares(points.ny - 2, cells.ny));
+    let in_x = Narrowing::new(&shares(points.nx - 2, cells.nx));
+    let in_y = of_cells(&shares(points.ny - 2, cells.ny), cells.ny);
     let in_z = shares(points.nz - 2, cells.nz);
     // A layer of points belongs to the rank that has the first plane of its cells.
     let layer = |k: usize| if k == 0 { 0 } else { in_z.partition_point(|share| share.first < k) };
@@ -52,35 +61,36 @@ pub(super) fn gather(
     let layers = layer(own[0])..if own[1] == cells.nz { in_z.len() } else { layer(own[1]) };
     let read = in_z[layers.clone()].iter().map(|share| share.first + share.weights.len()).max();
     let wanted = own[0]..own[1].max(read.unwrap_or(0));
+    let (edge, cubes) = (mixture.edge, mixture.dims);
+    let Planes { points: planes, cubes: sums } = scratch;
     planes.clear();
     planes.resize(plane * snapshot.dims.nz, 0.0);
-    let (edge, cubes) = (mixture.edge, mixture.dims);
-    let mut sums = vec![[0.0_f32; 3]; cubes.nx * cubes.ny * cells.nz];
+    sums.clear();
+    sums.resize(cubes.nx * cubes.ny * cells.nz, [0.0; 3]);
     let first = part.first;
     let sums_at_hand = &mut sums[cubes.nx * cubes.ny * first..][..cubes.nx * cubes.ny * snapshot.dims.nz];
     let pairs = planes.par_chunks_mut(plane).zip(sums_at_hand.par_chunks_mut(cubes.nx * cubes.ny));
     let pairs = pairs.enumerate().filter(|(k, _)| wanted.contains(&(first + k)));
     pairs.for_each_init(
-        || (Rows::new(cells.nx), Vec::new()),
-        |(rows, narrowed), (k, (plane, sums))| {
-            for j in 0..cells.ny {
+        || Rows::new(cells.nx, points.ny),
+        |rows, (k, (plane, sums))| {
+            let mut reached = 0..0;
+            for (j, shares) in in_y.iter().enumerate() {
                 let Some(filled) = rows.load(snapshot, j, k) else { continue };
                 rows.add_to_cubes(&filled, edge, &mut sums[j / edge * cubes.nx..][..cubes.nx]);
-                let row = rows.sums(&filled);
-                let reached = reached(&in_x, &filled);
-                narrowed.clear();
-                narrowed.extend(in_x[reached.clone()].iter().map(|share| share.mean(row)));
-                for (point_j, share) in in_y.iter().enumerate() {
-                    let Some(weight) = j.checked_sub(share.first).and_then(|n| share.weights.get(n)) else {
-                        continue;
-                    };
-                    let out = &mut plane[point_j * points.nx..][reached.clone()];
-                    out.iter_mut().zip(&*narrowed).for_each(|(out, x)| *out += weight * x);
+                rows.add_to_points(&filled, shares);
+                if let (Some((first, _)), Some((last, _))) = (shares.first(), shares.last()) {
+                    reached = if reached.is_empty() { *first..last + 1 } else { reached.start..last + 1 };
                 }
+            }
+            for j in reached {
+                let means = &mut rows.means[j * cells.nx..][..cells.nx];
+                in_x.narrow(means, &mut plane[j * points.nx..][..points.nx]);
+                means.fill(0.0);
             }
         },
     );
-    mixture.add_planes(part, &mut sums);
+    mixture.add_planes(part, sums);
     out.clear();
     out.resize(points.cells(), 0.0);
     let of_rank = &mut out[layers.start * plane..layers.end * plane];
@@ -97,10 +107,6 @@ impl Share {
         Self { first, weights: weights.iter().map(|w| w / sum).collect() }
     }
 
-    fn mean(&self, row: &[f32]) -> f32 {
-        self.weights.iter().zip(&row[self.first..]).map(|(w, x)| w * x).sum()
-    }
-
     /// The mean of whole rows, as long as `out`, of `rows`, which begin with row `start`.
     fn mean_of_rows(&self, start: usize, rows: &[f32], out: &mut [f32]) {
         for (n, weight) in self.weights.iter().enumerate() {
@@ -110,15 +116,51 @@ impl Share {
     }
 }
 
-/// A row of cells as floats.
+/// For each of `count` cells the points that it has a share in, and its weight there.
+fn of_cells(shares: &[Share], count: usize) -> Vec<Vec<(usize, f32)>> {
+    let mut all = vec![Vec::new(); count];
+    for (point, share) in shares.iter().enumerate() {
+        for (cell, weight) in all[share.first..].iter_mut().zip(&share.weights) {
+            cell.push((point, *weight));
+        }
+    }
+    all
+}
+
+/// Means over the cells of a row, tap by tap.
+struct Narrowing {
+    /// For each tap the cell that each point reads, and its weight, 0 where a point has fewer taps.
+    taps: Vec<Vec<(u32, f32)>>,
+}
+
+impl Narrowing {
+    fn new(shares: &[Share]) -> Self {
+        let most = shares.iter().map(|share| share.weights.len()).max().unwrap_or(0);
+        let tap = |n: usize, share: &Share| match share.weights.get(n) {
+            Some(weight) => ((share.first + n) as u32, *weight),
+            None => (share.first as u32, 0.0),
+        };
+        Self { taps: (0..most).map(|n| shares.iter().map(|share| tap(n, share)).collect()).collect() }
+    }
+
+    fn narrow(&self, row: &[f32], out: &mut [f32]) {
+        for tap in &self.taps {
+            out.iter_mut().zip(tap).for_each(|(out, (cell, weight))| *out += weight * row[*cell as usize]);
+        }
+    }
+}
+
+/// A row of cells as floats, and rows of them on their way to the points of a plane.
 struct Rows {
     cells: Vec<[f32; 4]>,
     sums: Vec<f32>,
+    /// The mean over y for each row of points.
+    means: Vec<f32>,
 }
 
 impl Rows {
-    fn new(nx: usize) -> Self {
-        Self { cells: vec![[0.0; 4]; nx], sums: vec![0.0; nx] }
+    fn new(nx: usize, points: usize) -> Self {
+        Self { cells: vec![[0.0; 4]; nx], sums: vec![0.0; nx], means: vec![0.0; nx * points] }
     }
 
     /// Loads the cells of a row that may hold something, and returns which; `None` where the bricks say that none does.
@@ -137,7 +179,7 @@ impl Rows {
             let end = ((start / edge + 1) * edge).min(filled.end);
             let mut sum = [0.0_f32; 4];
             for cell in &self.cells[start - filled.start..end - filled.start] {
-                (0..4).for_each(|c| sum[c] += cell[c].max(0.0));
+                (0..4).for_each(|c| sum[c] += greatest(cell[c], 0.0));
             }
             let cube = &mut cubes[start / edge];
             (0..3).for_each(|c| cube[c] += share * sum[c]);
@@ -145,12 +187,15 @@ impl Rows {
         }
     }
 
-    /// The sum of the colours in all cells of the row.
-    fn sums(&mut self, filled: &Range<usize>) -> &[f32] {
-        self.sums[..filled.start].fill(0.0);
-        self.sums[filled.end..].fill(0.0);
-        add_colors(&self.cells[..filled.len()], &mut self.sums[filled.clone()]);
-        &self.sums
+    /// Adds the sum of their colours to rows of points, each with a weight.
+    fn add_to_points(&mut self, filled: &Range<usize>, shares: &[(usize, f32)]) {
+        let sums = &mut self.sums[..filled.len()];
+        add_colors(&self.cells[..filled.len()], sums);
+        let nx = self.cells.len();
+        for (point, weight) in shares {
+            let means = &mut self.means[point * nx..][filled.clone()];
+            means.iter_mut().zip(&*sums).for_each(|(mean, sum)| *mean += weight * sum);
+        }
     }
 }
 
@@ -174,11 +219,4 @@ fn filled(snapshot: &Snapshot, j: usize, k: usize) -> Option<Range<usize>> {
     let row = &bricks.max[first..][..bricks.dims.nx];
     let (start, end) = (row.iter().position(full)?, row.iter().rposition(full)?);
     Some(start * BRICK..((end + 1) * BRICK).min(snapshot.dims.nx))
-}
-
-/// The points whose shares reach any of some cells; both in order.
-fn reached(shares: &[Share], cells: &Range<usize>) -> Range<usize> {
-    let start = shares.partition_point(|share| share.first + share.weights.len() <= cells.start);
-    let end = shares.partition_point(|share| share.first < cells.end);
-    start..end.max(start)
 }

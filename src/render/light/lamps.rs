@@ -6,7 +6,8 @@
 
 use rayon::prelude::*;
 
-use super::{LightVolume, Points, spread, sun};
+use super::sunlit_cubes::spread;
+use super::{LightVolume, Points, sun};
 #[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;

@@ -74,9 +74,12 @@ impl Mixture {
 
 /// Adds sums over planes of cells to those over cubes of some edge, in the order of planes, however they are shared.
 fn add_planes(edge: usize, in_plane: usize, planes: &[[f32; 3]], cubes: &mut [[f32; 3]]) {
-    for (k, plane) in planes.chunks_exact(in_plane).enumerate() {
-        for (cube, sum) in cubes[k / edge * in_plane..][..in_plane].iter_mut().zip(plane) {
-            (0..3).for_each(|c| cube[c] += sum[c]);
+    let slabs = cubes.par_chunks_mut(in_plane).zip(planes.par_chunks(in_plane * edge));
+    slabs.for_each(|(cubes, planes)| {
+        for plane in planes.chunks_exact(in_plane) {
+            for (cube, sum) in cubes.iter_mut().zip(plane) {
+                (0..3).for_each(|c| cube[c] += sum[c]);
+            }
         }
-    }
+    });
 }

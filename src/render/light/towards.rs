@@ -11,7 +11,7 @@ use crate::simd::{dispatch, greatest};
 
 /// Points that are worked on at a time.
 pub(super) const CHUNK: usize = 32;
-type Lane = [f32; CHUNK];
+pub(super) type Lane = [f32; CHUNK];
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
 /// light from its peak, and the share of the sun's depth that counts for such light.
@@ -84,31 +84,83 @@ impl LightVolume {
     /// The values of each cube, towards an eye. The radiance is φ + 3 g J·Ω.
     fn values_at_cubes(&self, eye: [f32; 3], medium: &Medium) -> Vec<Values> {
         let Mixture { dims, h, .. } = self.mixture;
-        let three_g = 3.0 * medium.mean_cosine();
         let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
-        let cube = |n: usize| {
-            if !self.solver.wanted(n, dims) {
-                return [0.0; VALUES];
-            }
-            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-            let way: [f32; 3] = std::array::from_fn(|a| eye[a] - (at[a] as f32 + 0.5) * h);
-            let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
-            let cosine = (0..3).map(|a| -way[a] * medium.sun_direction[a]).sum::<f32>() / away;
-            let peak = if forward > 0.0 { medium.peak_phase(cosine) } else { 0.0 };
-            std::array::from_fn(|value| {
-                let c = value % 3;
-                match value / 3 {
-                    0 => {
-                        let Moments { mean, flux } = &self.moments[c];
-                        let along: f32 = (0..3).map(|a| way[a] * flux[a][n]).sum();
-                        (mean[n] + three_g * along / away).max(0.0)
-                    }
-                    1 => medium.sun[c] * peak,
-                    _ => 1.0 - self.cubes.albedo[c][n] * forward,
+        let mut all = vec![[0.0; VALUES]; dims.cells()];
+        let rows = all.par_chunks_mut(dims.nx).enumerate().with_min_len(64);
+        rows.for_each_init(Cubes::default, |cubes, (row, values)| {
+            let wanted = |i: usize| self.solver.wanted(row * dims.nx + i, dims);
+            for (n, values) in values.chunks_mut(CHUNK).enumerate() {
+                let first = n * CHUNK;
+                if !(first..first + values.len()).any(wanted) {
+                    continue;
                 }
-            })
-        };
-        (0..dims.cells()).into_par_iter().with_min_len(2048).map(cube).collect()
+                let at = row * dims.nx + first..row * dims.nx + first + values.len();
+                for c in 0..3 {
+                    let Moments { mean, flux } = &self.moments[c];
+                    cubes.sent[c][..values.len()].copy_from_slice(&mean[at.clone()]);
+                    (0..3).for_each(|a| {
+                        cubes.flux[c][a][..values.len()].copy_from_slice(&flux[a][at.clone()]);
+                    });
+                }
+                let [y, z] = [row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * h);
+                let way =
+                    Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
+                look_at(cubes, medium, &way, forward);
+                for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
+                    for c in 0..3 {
+                        values[c] = cubes.sent[c][n];
+                        values[3 + c] = medium.sun[c] * cubes.peak[n];
+                        values[6 + c] = 1.0 - self.cubes.albedo[c][at.start + n] * forward;
+                    }
+                }
+            }
+        });
+        all
+    }
+}
+
+/// Cubes side by side along x.
+#[derive(Default)]
+struct Cubes {
+    /// φ, and then the radiance towards the eye.
+    sent: [Lane; 3],
+    flux: [[Lane; 3]; 3],
+    /// The phase function of light from the sun's peak.
+    peak: Lane,
+}
+
+/// The way from cubes to the eye \[m\].
+struct Way {
+    first: f32,
+    step: f32,
+    y: f32,
+    z: f32,
+}
+
+dispatch! {
+    /// Turns the moments of cubes into their radiance towards an eye.
+    fn look_at(cubes: &mut Cubes, medium: &Medium, way: &Way, forward: f32) = look_at_kernel;
+}
+
+#[inline(always)]
+fn look_at_kernel<const FMA: bool>(cubes: &mut Cubes, medium: &Medium, way: &Way, forward: f32) {
+    let (three_g, sun) = (3.0 * medium.mean_cosine(), medium.sun_direction);
+    let Way { first, step, y, z } = *way;
+    let mut along = [[0.0; CHUNK]; 3];
+    for i in 0..CHUNK {
+        let x = first + i as f32 * step;
+        let away = greatest((x * x + y * y + z * z).sqrt(), 1e-6);
+        let unit = [x / away, y / away, z / away];
+        (0..3).for_each(|a| along[a][i] = unit[a]);
+        let cosine = -(unit[0] * sun[0] + unit[1] * sun[1] + unit[2] * sun[2]);
+        cubes.peak[i] = if forward > 0.0 { medium.peak_phase(cosine) } else { 0.0 };
+    }
+    for c in 0..3 {
+        for i in 0..CHUNK {
+            let flux = &cubes.flux[c];
+            let net = along[0][i] * flux[0][i] + along[1][i] * flux[1][i] + along[2][i] * flux[2][i];
+            cubes.sent[c][i] = greatest(cubes.sent[c][i] + three_g * net, 0.0);
+        }
     }
 }
 

@@ -1,0 +1,110 @@
+//! The sun that arrives in the cubes of the light volume, from its depth at the points.
+
+use rayon::prelude::*;
+
+use super::LightVolume;
+use super::ordinates::Phase;
+use super::towards::{CHUNK, Lane};
+use crate::render::exp::exp;
+use crate::render::medium::Medium;
+use crate::simd::dispatch;
+
+impl LightVolume {
+    /// The sun in each cube: the mean over its points, weighted with their density, of what arrives.
+    pub(super) fn light_cubes(&mut self, medium: &Medium, phase: Phase) {
+        let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
+        let dims = self.mixture.dims;
+        let cube = |a: usize, n: usize| {
+            let middle = (n as f32 - 0.5) * spacing[a];
+            ((middle / h) as usize).min(dims.array()[a] - 1)
+        };
+        let plane = dims.nx * dims.ny;
+        let xs: Vec<usize> = (0..points.nx).map(|i| cube(0, i)).collect();
+        // Half the way of the sun's light through the surroundings of a point.
+        let half = 0.5 * medium.extinction * spacing.iter().sum::<f32>() / 3.0;
+        let sums = &mut self.scratch.sums;
+        sums.clear();
+        sums.resize(dims.cells(), [0.0; 4]);
+        let (density, depth, albedo) = (&self.density, &self.depth, &self.cubes.albedo);
+        let shade = &self.shade;
+        sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
+            let mut strip = Arriving::default();
+            for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
+                for j in 1..points.ny - 1 {
+                    let row = points.index(0, j, k);
+                    let first = cube(1, j) * dims.nx;
+                    let span = self.spans[j + k * points.ny].clone();
+                    let (mut start, end) = (span.start.max(1), span.end.min(points.nx - 1));
+                    while start < end {
+                        let count = (end - start).min(CHUNK);
+                        let at = row + start..row + start + count;
+                        strip.density[..count].copy_from_slice(&density[at.clone()]);
+                        strip.depth[..count].copy_from_slice(&depth[at.clone()]);
+                        match shade.get(at) {
+                            Some(shade) => strip.shade[..count].copy_from_slice(shade),
+                            None => strip.shade = [0.0; CHUNK],
+                        }
+                        let to = xs[start..start + count].iter().map(|x| first + x);
+                        for (n, at) in to.clone().enumerate() {
+                            (0..3).for_each(|c| {
+                                strip.scale[c][n] = 1.0 - albedo[c][slab * plane + at] * phase.forward
+                            });
+                        }
+                        arrive(&mut strip, half);
+                        for (n, at) in to.enumerate() {
+                            let sum = &mut sums[at];
+                            (0..3).for_each(|c| sum[c] += strip.scale[c][n]);
+                            sum[3] += strip.density[n];
+                        }
+                        start += count;
+                    }
+                }
+            }
+        });
+        let sums = &self.scratch.sums;
+        for c in 0..3 {
+            let sun = &mut self.cubes.sun[c];
+            sun.clear();
+            sun.extend(sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20)));
+        }
+    }
+}
+
+/// Points side by side along x that the sun shines on.
+struct Arriving {
+    density: Lane,
+    depth: Lane,
+    shade: Lane,
+    /// The share of the depth that counts in red, green and blue, and then the light that arrives.
+    scale: [Lane; 3],
+}
+
+impl Default for Arriving {
+    fn default() -> Self {
+        let zeros = [0.0; CHUNK];
+        Self { density: zeros, depth: zeros, shade: zeros, scale: [zeros; 3] }
+    }
+}
+
+dispatch! {
+    /// What arrives of the sun in the surroundings of points, times their density; `half` is half the depth of a density of 1.
+    fn arrive(strip: &mut Arriving, half: f32) = arrive_kernel;
+}
+
+#[inline(always)]
+fn arrive_kernel<const FMA: bool>(strip: &mut Arriving, half: f32) {
+    let Arriving { density, depth, shade, scale } = strip;
+    for scale in scale {
+        for i in 0..CHUNK {
+            let arrives = exp(-scale[i] * depth[i] - shade[i]) * spread(half * scale[i] * density[i]);
+            scale[i] = density[i] * arrives;
+        }
+    }
+}
+
+/// Mean of e^−x over −h to h: what arrives in a layer whose middle is lit by 1.
+#[inline(always)]
+pub(super) fn spread(h: f32) -> f32 {
+    let x = h.min(3.0);
+    if x < 1e-2 { 1.0 } else { 0.5 * (exp(x) - exp(-x)) / x }
+}
