@@ -155,8 +155,8 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
     config.projection = [Projection::Auto, Projection::Multigrid][chance.below(2)];
     config.time.max_substeps = 1 + chance.below(2) as u32;
     config.threads = 1 + chance.below(2);
-    // A long run has time for 64³ cells of smoke.
-    config.detail = [1, 1, 2, 3][chance.below(4)].min(64 / cells);
+    // A long run at 32³ has no time for finer smoke; the short one has all of it.
+    config.detail = [1, 1, 2, 3][chance.below(4)].min((48 / cells).max(1));
     let follows = config.sides.as_flattened().contains(&BoundaryCondition::Open) && chance.below(2) == 0;
     // Room for the box to grow, and to find that it must not.
     let limit = 4e-4 * (cells * config.detail).pow(3) as f32;
