@@ -355,8 +355,9 @@ fn a_stored_frame_starts_another_run() {
     let dir = folder();
     let simulate = |frames: &str, out: &str, more: &[&str]| {
         let args = ["simulate", "plume", "--frames", frames, "--format", "npz", "--out", out];
-        let still =
-            ["--set=source.0.noise.speed=0", "--set=source.1.noise.speed=0", "--set=source.2.noise.speed=0"];
+        let sets = (0..4).flat_map(|n| [("noise.speed", n), ("start", n)]);
+        let still: Vec<String> = sets.map(|(key, n)| format!("--set=source.{n}.{key}=0")).collect();
+        let still: Vec<&str> = still.iter().map(String::as_str).collect();
         let output = updraft(dir.path(), &[&args[..], &still, SMALL, more].concat());
         assert!(output.status.success(), "{}", stderr(&output));
     };
