@@ -275,7 +275,7 @@ fn columns(path: &Path) -> std::collections::HashMap<String, Vec<f64>> {
 
 const PROBES: &[&str] = &[
     "--set",
-    "probe=[{ name = 'p', fields = ['v', 'red'], at = { point = [0.46, 0.11, 0.47] } }, \
+    "probe=[{ name = 'p', fields = ['v', 'red'], at = { point = [0.40, 0.02, 0.41] } }, \
       { name = 'l', fields = ['temperature'], at = { line = { from = [0, 0, 0], to = [0.96, 0, 0], points = 5 } } }, \
       { name = 'out', fields = ['v'], at = { plane = { y = 1.44 } } }]",
 ];
@@ -318,8 +318,8 @@ fn means_over_time_and_probe_intervals_survive_a_break() {
     let dir = folder();
     let probes = [
         "--set",
-        "probe=[{ name = 'mean', fields = ['v', 'v*red'], at = { point = [0.46, 0.11, 0.47] }, mean_from = 0.1 }, \
-          { name = 'rare', fields = ['pressure'], at = { point = [0.46, 0.11, 0.47] }, every = { steps = 3 } }]",
+        "probe=[{ name = 'mean', fields = ['v', 'v*red'], at = { point = [0.40, 0.02, 0.41] }, mean_from = 0.1 }, \
+          { name = 'rare', fields = ['pressure'], at = { point = [0.40, 0.02, 0.41] }, every = { steps = 3 } }]",
     ];
     let simulate = |frames: &str, out: &str, more: &[&str]| {
         let args = ["simulate", "plume", "--frames", frames, "--format", "npz", "--fields", "v,red,pressure"];

@@ -31,7 +31,7 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     let [whole, parts] = ["whole", "start"].map(|out| std::fs::read(dir.join(out).join("fields.0006.npz")));
     assert!(whole.unwrap() == parts.unwrap(), "resumed from the start");
     let simulate = ["simulate", "plume", "--frames", "1-2", "--checkpoint-every", "1", "--out", "own", "-q"];
-    let tiny = ["--set", "domain.cells=[8, 8, 8]", "--set", "domain.voxel=0.12"];
+    let tiny = ["--set", "domain.cells=[12, 8, 12]", "--set", "domain.voxel=0.06"];
     assert!(updraft(dir, &[&simulate[..], &tiny].concat()).status.success());
     refused(&detail(&["1-6", "--out", "own", "--resume"]), "continue with `updraft simulate --resume`");
 }

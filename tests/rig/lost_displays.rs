@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::opens_and_runs;
 use super::rig::losing_driver::LosingDriver;
-use super::rig::{PATIENCE, Rig, VIEW, is, number, place, server};
+use super::rig::{PATIENCE, Rig, VIEW, is, middle, number, place, server};
 
 /// The program ends with one message, and the next window has the changes.
 #[test]
@@ -16,7 +16,11 @@ fn changes_survive_a_display_that_is_killed() {
         return;
     };
     opens_and_runs(&mut rig);
+    // The list of objects, closed, leaves the row below it on the screen.
     let state = rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
+    let (x, y) = middle(&state, "Objects");
+    rig.xdo(&format!("mousemove {x} {y} click 1"));
+    let state = rig.until("a closed list", |s| place(s, "Smoke")[1] - place(s, "Objects")[3] < 8.0);
     let [left, top, right, bottom] = place(&state, "smoke.red.buoyancy");
     let y = 0.5 * (top + bottom);
     rig.drag(1, [0.5 * (left + right), y], [right - 6.0, y]);
