@@ -199,7 +199,7 @@ fn advection(scene: &Scene) -> String {
         Advection::Cubic => "limited cubic interpolation (Catmull–Rom), third order in smooth flow",
         Advection::Lagrange => "limited cubic interpolation (Lagrange), third order in smooth flow",
         Advection::Conservative => {
-            "conservative sweeps with piecewise parabolas for the smoke, limited cubic for the velocity"
+            "conservative sweeps with piecewise parabolas for the smoke, limited cubic interpolation (Lagrange) for the velocity"
         }
     };
     match scene.config.integrator {

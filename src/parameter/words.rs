@@ -41,8 +41,8 @@ words! {
     /// `solver.advection`.
     ADVECTION: Advection {
         Self::Conservative = Self::Conservative => "conservative":
-            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"cubic\"",
-        Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp; smoke may grow or shrink by itself",
+            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"lagrange\"",
+        Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp; smoke and the energy of swirls may grow or shrink by themselves",
         Self::Lagrange = Self::Lagrange => "lagrange":
             "limited Lagrange interpolation, better at thin layers and steady edges; the smallest swirls fade sooner",
         Self::MacCormack = Self::MacCormack => "maccormack": "second order by a forward and a backward trace, limited",

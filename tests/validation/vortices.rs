@@ -22,7 +22,7 @@ fn spreading(n: usize, step: f64) -> f64 {
 fn a_vortex_spreads_as_lamb_and_oseen_say() {
     let error = spreading(64, 0.0025);
     println!("64²: {error:.4}");
-    assert!(error < 0.05, "{error}");
+    assert!(error < 0.07, "{error}");
 }
 
 /// Speed \[m/s\] at which the velocity profile on the axis of a scene moves.

@@ -63,8 +63,8 @@ impl Fields {
             Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
             Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
             Advection::Monotone => self.advect_components(Interpolation::Monotone, false),
-            Advection::Cubic | Advection::Conservative => self.advect_together(Curve::CATMULL_ROM),
-            Advection::Lagrange => self.advect_together(Curve::LAGRANGE),
+            Advection::Cubic => self.advect_together(Curve::CATMULL_ROM),
+            Advection::Lagrange | Advection::Conservative => self.advect_together(Curve::LAGRANGE),
         }
         if let Some(obstacles) = &self.obstacles {
             obstacles.rest(&mut self.advected);
