@@ -432,7 +432,7 @@ fn ctrl_c_ends_cleanly() {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let interrupt = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
     let output = child.wait_with_output().expect("the command ends");
     assert!(interrupt.expect("kill").success());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

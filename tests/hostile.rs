@@ -253,7 +253,7 @@ fn a_run_says_which_signal_stopped_it() {
         while !dir.path().join("run/stats.csv").exists() && began.elapsed() < Duration::from_secs(60) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
         assert!(sent.unwrap().success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

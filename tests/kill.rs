@@ -106,7 +106,13 @@ fn kill_often(wanted: u32) {
             }
             None if state >> 21 & 3 == 0 => {
                 let id = child.id().to_string();
-                assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill").success());
+                assert!(
+                    Command::new("sh")
+                        .args(["-c", &format!("kill -TERM {id}")])
+                        .status()
+                        .expect("kill")
+                        .success()
+                );
                 // Until the signal is caught it ends the process as usual.
                 child.wait().expect("it ends");
                 asked += 1;
@@ -154,7 +160,7 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
         std::thread::sleep(Duration::from_millis(2));
     }
     let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {id}")]).status().expect("kill").success());
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");

@@ -56,7 +56,7 @@ fn a_frozen_display_ends_nothing() {
     let step = number(&rig.until("a running plume", |s| number(s, "/step") >= 3.0), "/step");
     let server = |signal: &str| {
         let id = rig.server.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        assert!(Command::new("sh").args(["-c", &format!("kill {signal} {id}")]).status().unwrap().success());
     };
     server("-STOP");
     std::thread::sleep(Duration::from_secs(8));
