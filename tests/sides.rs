@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use common::{SCHEMES, advance, all, cell, config, inert};
 use updraft::solver::{
-    Advection, BoundaryCondition, Config, Inflow, Integrator, Params, Profile, Shape, SideValues, Slip,
-    Solid, Solver,
+    Advection, BoundaryCondition, Config, Drive, Force, ForceField, Inflow, Integrator, Params, Profile,
+    Shape, SideValues, Slip, Solid, Solver, TimeControl,
 };
 
 /// Couette's flow: between a plate at rest and a moving one, the velocity grows linearly.
@@ -57,6 +57,27 @@ fn an_inflow_brings_its_smoke_and_its_heat() {
             assert!((near / contents[c] - 1.0).abs() < 0.01, "{scheme:?} {c}: {near} for {}", contents[c]);
             assert!(far.abs() < 0.01 * contents[c], "{scheme:?} {c}: {far} is there too early");
         }
+    }
+}
+
+/// Wind that leaves draws air in along a wall, at 1.7 m/s in short steps.
+#[test]
+fn air_enters_through_open_sides_as_fast_in_long_steps() {
+    let open = [BoundaryCondition::Open; 2];
+    let sides = [open, open, [BoundaryCondition::Closed; 2]];
+    let wind =
+        Force { drive: Drive::Approach { rate: 3.0 }, ..Force::new(ForceField::Wind([-0.8, 0.0, -0.81])) };
+    let fastest = |integrator, cfl| {
+        let time = TimeControl { cfl, max_substeps: 100 };
+        let config = Config { time, integrator, ..config([16, 24, 24], 0.03, sides, Advection::default()) };
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        solver.set_forces(vec![wind.clone()]);
+        (0..30).fold(0.0, |most: f32, _| most.max(solver.step(0.1).unwrap().max_speed))
+    };
+    for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
+        let speeds = [0.5, 2.0, 4.0].map(|cfl| fastest(integrator, cfl));
+        println!("{integrator:?}: {speeds:?} m/s");
+        assert!(speeds[0] < 1.8 && speeds[1] < 2.0 && speeds[2] < 2.6, "{integrator:?}: {speeds:?} m/s");
     }
 }
 

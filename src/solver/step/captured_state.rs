@@ -171,6 +171,7 @@ impl Solver {
             pressure,
             projected,
             planes_crossed: _,
+            entering: _,
         } = self.fields();
         self.pool().install(|| State {
             config: self.config().clone(),

@@ -74,6 +74,8 @@ pub struct Fields {
     pub disturbed: bool,
     /// With several ranks, an upper bound of the number of planes that the last back-traces cross.
     pub planes_crossed: f32,
+    /// Velocities across open sides while the air that enters is slowed; see `sides/backflow.rs`.
+    pub entering: Vec<f32>,
 }
 
 /// Sums over the cells of red, green, blue and temperature, gained and lost since the start.
@@ -152,6 +154,7 @@ impl Fields {
             projected: 0.0,
             disturbed: false,
             planes_crossed: 0.0,
+            entering: Vec::new(),
             walls,
         }
     }
@@ -493,6 +496,7 @@ impl Saved for Fields {
             bricks: _,
             disturbed,
             planes_crossed: _,
+            entering: _,
             budget,
             sweeps,
             past,

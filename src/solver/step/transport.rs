@@ -57,6 +57,7 @@ impl Fields {
     /// Advects each component of the velocity: from `velocity` to `advected`, ghosts filled. `steps` is Δt/h.
     pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
         let halo = self.stencil_halo();
+        self.walls.resist(&mut self.velocity, steps, &mut self.entering);
         let [u, v, w] = &mut self.velocity;
         self.walls.ranks().exchange(self.layout, [u, v, w], halo);
         match scheme {
@@ -69,7 +70,7 @@ impl Fields {
         if let Some(obstacles) = &self.obstacles {
             obstacles.rest(&mut self.advected);
         }
-        self.walls.resist(&mut self.advected, steps);
+        self.walls.put_back(&self.entering, &mut self.velocity);
         self.walls.fill_velocity(&mut self.advected);
     }
 
