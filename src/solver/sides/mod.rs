@@ -312,6 +312,12 @@ impl GhostRules {
     }
 
     /// Fills the ghosts beyond two or three sides. If their rules do not commute it takes the mean over all
+    /// Whether scalars diffuse through a side: one that holds a temperature, or through which air flows in.
+    pub fn hold_scalars(&self) -> bool {
+        let held = self.held.as_flattened().iter().any(Option::is_some);
+        held || self.sides.as_flattened().iter().any(|side| matches!(side, BoundaryCondition::Inflow(_)))
+    }
+
     /// orders, so no axis has precedence.
     fn fill_edges(&self, field: &mut [f32], rules: &[Vec<Ghost>; 3]) {
         let (n, strides) = (self.layout.dims.array(), self.layout.strides());

@@ -194,6 +194,11 @@ impl Obstacles {
         (drag.get_or_insert_with(new), Arms { frame: *frame, ranks, poses }, momentum)
     }
 
+    /// Whether any solid holds a temperature, so that heat crosses its surface.
+    pub fn hold_temperature(&self) -> bool {
+        self.poses.iter().any(|pose| pose.temperature.is_some())
+    }
+
     /// Brings the cut faces of the planes `ks` of all ranks to the first.
     pub fn bring_cuts(&mut self, ks: [isize; 2]) {
         if self.ranks.is_alone() {

@@ -1,10 +1,12 @@
 //! Diffusion of the fields of a box: walls, solids and varying sides give the ends of its lines.
 
 use super::fields::{Fields, SmokeFields};
+use super::measure;
 use crate::solver::Params;
 
 impl Fields {
-    /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells.
+    /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells. What diffuses through sides and surfaces
+    /// counts as having left.
     pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
         let per_area = per_area * self.finer().pow(2) as f32;
         let [r, g, b] = params.smoke.map(|s| s.diffusion);
@@ -12,7 +14,28 @@ impl Fields {
         if number == [0.0; 4] {
             return;
         }
-        self.budget.held = None;
+        let held = self.budget.held.take();
+        let exchange = self.walls.hold_scalars()
+            || self.obstacles.as_ref().is_some_and(|obstacles| obstacles.hold_temperature());
+        // Only the sweeps keep a budget.
+        let before = (exchange && self.sweeps.is_some()).then(|| held.unwrap_or_else(|| self.contents()));
+        self.diffuse_lines(number);
+        if let Some(before) = before {
+            let after = self.contents();
+            for c in (0..4).filter(|&c| number[c] > 0.0) {
+                self.budget.left[c] += before[c] - after[c];
+            }
+        }
+    }
+
+    /// Sums over all cells of red, green, blue and temperature.
+    fn contents(&mut self) -> [f64; 4] {
+        let SmokeFields { layout, walls, scalars, sums, .. } = self.smoke();
+        measure::contents(layout, walls.ranks(), scalars, sums)
+    }
+
+    /// Diffuses the scalars along each axis. `number` is κ Δt/h² of each, with the edge h of a cell of smoke.
+    fn diffuse_lines(&mut self, number: [f32; 4]) {
         self.bricks.forget();
         if let Some(detail) = &mut self.detail {
             detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
