@@ -125,6 +125,26 @@ fn the_budget_of_an_open_box_closes() {
     }
 }
 
+/// The lid moves towards a wall: no finer face on that wall may let air through.
+#[test]
+fn finer_smoke_stays_bounded_in_the_corner_of_a_lid() {
+    let wall = BoundaryCondition::NoSlip([0.0; 3]);
+    let lid = BoundaryCondition::NoSlip([0.5, 0.0, 0.5]);
+    let sides = [[wall; 2], [wall, lid], [wall; 2]];
+    let config = Config { detail: 3, ..config([8, 16, 24], 0.01, sides, Advection::Conservative) };
+    let params = Params { viscosity: 1e-4, ..inert() };
+    let mut solver = Solver::new(config, params, vec![]).unwrap();
+    solver.fill(
+        |_, _| 0.0,
+        |[x, y, z]| [if (x - 0.04).hypot(y - 0.1).hypot(z - 0.07) < 0.02 { 1.0 } else { 0.0 }; 4],
+    );
+    let start = solver.stats().mass[0];
+    advance(&mut solver, 0.1, 20);
+    let stats = solver.stats();
+    assert!((stats.mass[0] / start - 1.0).abs() < 1e-4, "{start:e} became {:e}", stats.mass[0]);
+    assert!(stats.cfl < 1.1 * 0.1 / 0.01 * 0.5, "CFL {}: faster than the lid", stats.cfl);
+}
+
 /// Cells and faces exchange x and z.
 #[test]
 fn a_turned_box_gives_turned_output_but_for_the_order_of_axes() {

@@ -193,6 +193,28 @@ impl GhostRules {
         self.let_in(velocity);
     }
 
+    /// Sets the ghosts of faces on walls to 0. Beyond a lid they continue its motion, into the wall that it moves along: what is
+    /// interpolated on the faces between would pass through that wall.
+    pub fn close_corners(&self, velocity: &mut Faces) {
+        let n = self.layout.dims.array().map(|n| n as isize);
+        let ghosts = GHOST as isize;
+        for (axis, field) in velocity.iter_mut().enumerate() {
+            let walls = self.solid_sides()[axis];
+            for wall in [0, n[axis]].into_iter().zip(walls).filter_map(|(at, is_wall)| is_wall.then_some(at))
+            {
+                let range = |a: usize| if a == axis { [wall, wall + 1] } else { [-ghosts, n[a] + ghosts] };
+                let is_ghost = |a: usize, at: isize| a != axis && !(0..n[a]).contains(&at);
+                let ([i0, i1], [j0, j1], [k0, k1]) = (range(0), range(1), self.layout.within(range(2)));
+                for (k, j) in (k0..k1).flat_map(|k| (j0..j1).map(move |j| (k, j))) {
+                    let outside = is_ghost(1, j) || is_ghost(2, k);
+                    for i in (i0..i1).filter(|&i| outside || is_ghost(0, i)) {
+                        field[self.layout.at(i, j, k)] = 0.0;
+                    }
+                }
+            }
+        }
+    }
+
     /// Sets the faces on walls and inflows, and on periodic axes the last face to the first. Ghosts are not
     /// filled.
     pub fn set_sides(&self, velocity: &mut Faces) {
@@ -290,6 +312,12 @@ impl GhostRules {
         }
     }
 
+    /// Whether scalars diffuse through a side: one that holds a temperature, or through which air flows in.
+    pub fn hold_scalars(&self) -> bool {
+        let held = self.held.as_flattened().iter().any(Option::is_some);
+        held || self.sides.as_flattened().iter().any(|side| matches!(side, BoundaryCondition::Inflow(_)))
+    }
+
     fn fill(&self, field: &mut [f32], rules: &[Vec<Ghost>; 3]) {
         let Layout { dims, row, plane, .. } = self.layout;
         let inner = self.layout.span(self.layout.within([0, dims.nz as isize + 1]));
@@ -312,12 +340,6 @@ impl GhostRules {
     }
 
     /// Fills the ghosts beyond two or three sides. If their rules do not commute it takes the mean over all
-    /// Whether scalars diffuse through a side: one that holds a temperature, or through which air flows in.
-    pub fn hold_scalars(&self) -> bool {
-        let held = self.held.as_flattened().iter().any(Option::is_some);
-        held || self.sides.as_flattened().iter().any(|side| matches!(side, BoundaryCondition::Inflow(_)))
-    }
-
     /// orders, so no axis has precedence.
     fn fill_edges(&self, field: &mut [f32], rules: &[Vec<Ghost>; 3]) {
         let (n, strides) = (self.layout.dims.array(), self.layout.strides());

@@ -157,6 +157,7 @@ impl Fields {
             // Swirls live as long as the air in these bricks lets them, whoever has looked for smoke before: a resumed run too.
             measure::contents_and_bricks(detail.layout, detail.walls.ranks(), scalars, sums, bricks);
         }
+        walls.close_corners(velocity);
         let [u, v, w] = &mut *velocity;
         walls.ranks().exchange(*layout, [u, v, w], [GHOST; 2]);
         let fine = detail.finer as f32 * crossed;

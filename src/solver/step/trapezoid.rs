@@ -27,7 +27,7 @@
 use rayon::prelude::*;
 
 use super::fields::{Fields, lifting};
-use crate::grid::{Faces, Layout};
+use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::{dispatch, greatest};
 use crate::solver::forces::{self, Forces};
 use crate::solver::storage::archive::{Archive, StateError};
@@ -97,16 +97,36 @@ impl Fields {
         let (half, scale, plane) = (0.5 * ratio, past.ahead / h, layout.plane);
         let fields = past.velocity.iter_mut().zip(advected.iter_mut()).zip(&*velocity).zip(layout.strides());
         let fastest = fields
-            .map(|(((before, corrected), now), stride)| {
+            .enumerate()
+            .map(|(component, (((before, corrected), now), stride))| {
+                // Ghosts beyond a lid are faster than any air.
+                let [nx, ny, nz] = layout.dims.array();
+                let end = |axis: usize, n: usize| GHOST + n + usize::from(axis == component);
+                let (end_x, rows, levels) = (end(0, nx), GHOST..end(1, ny), GHOST..end(2, nz));
                 let planes = before[own.clone()].par_chunks_mut(plane);
                 let planes = planes.zip(corrected[own.clone()].par_chunks_mut(plane));
                 let planes = planes.zip(now[own.clone()].par_chunks(plane)).enumerate();
                 let fastest = planes.map(|(k, ((before, corrected), now))| {
-                    let mut fastest = 0.0;
                     // The first plane consists of ghosts and has no plane below.
                     let at = ((first + k) * plane).max(stride);
                     let drop = [&pressure[at - stride..][..plane], &pressure[at..][..plane]];
-                    extrapolate_row([half, scale], now, drop, before, corrected, &mut fastest);
+                    let is_inside = levels.contains(&(first + k));
+                    let [mut fastest, mut beyond] = [0.0; 2];
+                    for (j, from) in (0..plane).step_by(layout.row).enumerate() {
+                        let is_inside = is_inside && rows.contains(&j);
+                        let [low, high] = [from + GHOST, from + end_x];
+                        let parts = [from..low, low..high, high..from + layout.row];
+                        for (part, is_inside) in parts.into_iter().zip([false, is_inside, false]) {
+                            extrapolate_row(
+                                [half, scale],
+                                &now[part.clone()],
+                                drop.map(|p| &p[part.clone()]),
+                                &mut before[part.clone()],
+                                &mut corrected[part],
+                                if is_inside { &mut fastest } else { &mut beyond },
+                            );
+                        }
+                    }
                     fastest
                 });
                 fastest.reduce(|| 0.0, f32::max)
