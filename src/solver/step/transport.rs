@@ -333,8 +333,10 @@ fn fastest(layout: Layout, field: &[f32]) -> f32 {
 /// The most by which [`balance`] scales a scalar in one step. A solid that fills the width of the smoke and
 /// lies along the grid covers a whole layer of it at once.
 const MOST: f64 = 2.0;
-/// Limit of the factor for temperatures of both signs: a sum that cancels says little about them.
+/// Limit of one factor for temperatures of both signs: a sum that cancels says little about them.
 const MOST_OF_BOTH_SIGNS: f64 = 1.05;
+/// The most by which temperatures of each sign are scaled beyond it.
+const MOST_OF_EACH_SIGN: f64 = 0.5;
 
 /// Scales the scalars to their required sums: losses and gains at a moving solid are spread over the box (the
 /// accounting of West 2007, for the whole box at once).
@@ -349,8 +351,15 @@ fn balance(
     let ratio = [0, 1, 2, 3].map(|c| should[c] / holds[c]);
     let within = |ratio: f64, most: f64| (1.0 / most..=most).contains(&ratio);
     let mut factor = ratio.map(|ratio| if ratio > 0.0 { ratio.clamp(1.0 / MOST, MOST) as f32 } else { 1.0 });
-    if !within(ratio[3], MOST_OF_BOTH_SIGNS) && !has_one_sign(layout, ranks, scalars, partials) {
-        factor[3] = 1.0;
+    if !within(ratio[3], MOST_OF_BOTH_SIGNS) {
+        let [hot, cold] = hot_and_cold(layout, ranks, scalars, partials);
+        if hot.min(cold) > 0.01 * hot.max(cold) {
+            factor[3] = 1.0;
+            // Hot air becomes hotter and cold air warmer, or both colder.
+            let by =
+                ((should[3] - holds[3]) / (hot + cold)).clamp(-MOST_OF_EACH_SIGN, MOST_OF_EACH_SIGN) as f32;
+            scalars[layout.own()].par_iter_mut().for_each(|cell| cell[3] += by * cell[3].abs());
+        }
     }
     if factor != [1.0; 4] {
         scalars[layout.own()]
@@ -359,8 +368,8 @@ fn balance(
     }
 }
 
-/// Whether hardly any temperature in the box differs in sign from the rest.
-fn has_one_sign(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> bool {
+/// Sums of the temperatures above 0, and of those below it without their sign.
+fn hot_and_cold(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 2] {
     row_passes::reduce(layout, partials, |sum, j, k| {
         for cell in &scalars[layout.start(j, k)..][..layout.dims.nx] {
             sum[0] += f64::from(cell[3].max(0.0));
@@ -368,8 +377,7 @@ fn has_one_sign(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &
         }
     });
     ranks.gather(partials, 1);
-    let [hot, cold] = [0, 1].map(|sign| partials.iter().map(|plane| plane[sign]).sum::<f64>());
-    hot.min(cold) <= 0.01 * hot.max(cold)
+    [0, 1].map(|sign| partials.iter().map(|plane| plane[sign]).sum())
 }
 
 fn interpolation(scheme: Advection) -> Interpolation {
