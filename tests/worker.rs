@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use half::f16;
 use updraft::grid::Dims;
 use updraft::snapshot::Snapshot;
-use updraft::solver::{Dab, Force, ForceField, Params, Region, SolverError, Source};
+use updraft::solver::{
+    Config, Dab, Force, ForceField, Params, Region, Shape, Solid, Solver, SolverError, Source,
+};
 use updraft::worker::{Command, Recording, Simulation, Spill, State, Worker};
 
 const DT: f32 = 0.01;
@@ -160,6 +162,41 @@ fn serials_grow_over_the_three_slots() {
         assert!(serial > last, "serial {serial} after {last}");
         last = serial;
     }
+}
+
+/// A solid pushes smoke aside. In a pause its last place alone counts, also for a run that goes on from a recorded frame.
+#[test]
+fn a_solid_that_comes_and_goes_in_a_pause_leaves_the_smoke_as_it_was() {
+    let config = Config { threads: 1, ..Config::new(Dims::new([16; 3]).unwrap(), 1.0 / 16.0) };
+    let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+    solver.fill(|_, _| 0.0, |[x, y, _]| [(9.0 * x).sin().abs(), y, 0.0, 0.0]);
+    let (wake, woken) = mpsc::channel();
+    let mut rig = Rig { worker: Worker::spawn(solver, DT, move || wake.send(()).unwrap_or_default()), woken };
+    rig.until("the smoke", |worker| worker.shown().smoke.iter().any(|cell| cell[0] > f16::ZERO));
+    let before = rig.worker.shown().smoke.clone();
+    let ball = |x: f32| vec![Solid::new(Shape::Sphere { radius: 0.2 }, [x, 0.5, 0.5])];
+    for solids in [ball(0.3), ball(0.5), ball(0.7)] {
+        let serial = rig.worker.shown().serial;
+        rig.send([Command::SetSolids(solids)]);
+        rig.until("the ball", |worker| worker.shown().serial > serial);
+        assert_ne!(rig.worker.shown().smoke, before);
+    }
+    let serial = rig.worker.shown().serial;
+    rig.send([Command::SetSolids(vec![])]);
+    rig.until("no ball", |worker| worker.shown().serial > serial);
+    assert_eq!(rig.worker.shown().smoke, before);
+
+    rig.send([Command::SetSolids(ball(0.4))]);
+    rig.send([Command::Step]);
+    rig.until("a step", |worker| worker.timeline().range() == Some([0, 1]));
+    rig.until("its picture", |worker| worker.shown().stats.step == 1);
+    let after = rig.worker.shown().smoke.clone();
+    rig.send([Command::Live(0)]);
+    rig.send([Command::Step]);
+    rig.until("the step again", |worker| {
+        worker.shown().stats.step == 1 && worker.shown().serial > serial + 2
+    });
+    assert_eq!(rig.worker.shown().smoke, after);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::state_store::StateStore;
 use super::timeline::{Edit, Replay, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
-use crate::solver::{Force, Params, Solid, SolverError, Source};
+use crate::solver::{self, Force, Params, Solid, SolverError, Source};
 
 /// Edits made while running are shown with the next step, unless it is further away than this.
 const SOON: Duration = Duration::from_millis(60);
@@ -62,6 +62,14 @@ impl Which {
             Self::Beside => Edit::Beside(Box::new(edit)),
         }
     }
+
+    fn sets_solids(self, edit: &Edit) -> bool {
+        match (self, edit) {
+            (Self::Present, Edit::Solids(_)) => true,
+            (Self::Beside, Edit::Beside(edit)) => matches!(**edit, Edit::Solids(_)),
+            _ => false,
+        }
+    }
 }
 
 /// Edits of one simulation in a batch.
@@ -93,6 +101,8 @@ pub(super) struct Engine {
     disk: Option<Spill>,
     /// Targets of the solids, of the simulation and of the one beside.
     drags: [Option<Drag>; 2],
+    /// Their states before solids were set in this pause: a solid pushes smoke aside, which is back when it leaves again.
+    unmoved: [Option<solver::State>; 2],
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
@@ -133,6 +143,7 @@ impl Engine {
             spares: SpareSnapshots::default(),
             disk,
             drags: [None, None],
+            unmoved: [None, None],
             dirty: true,
             since: Since::Jump,
             told: (State::Paused, None),
@@ -232,6 +243,7 @@ impl Engine {
         if batch.clear {
             simulation.clear();
             self.comparison.clear();
+            self.unmoved = [None, None];
             lock(&self.outputs.timeline).cut(0);
             (self.since, self.steps) = (Since::Jump, 0);
             self.clock.reset(Instant::now());
@@ -243,7 +255,9 @@ impl Engine {
             self.comparison.dab(dab);
             lock(&self.outputs.timeline).edit(Edit::Dab(*dab));
         }
-        self.dirty |= !batch.dabs.is_empty();
+        if !batch.dabs.is_empty() {
+            (self.dirty, self.unmoved) = (true, [None, None]);
+        }
         self.set_pace(batch.step, batch.run, batch.steps);
         let edits = |batch: Batch| (batch.params, batch.sources, batch.forces, batch.solids);
         let (beside, edits) = (
@@ -288,9 +302,16 @@ impl Engine {
 
     /// Moves the solids to their target at once.
     fn jump_solids(&mut self, which: Which) {
-        if let Some(drag) = self.drags[which as usize].take() {
-            self.set_solids(which, drag.solids);
+        let Some(Drag { solids }) = self.drags[which as usize].take() else { return };
+        let unmoved = self.unmoved[which as usize].take();
+        let Some(simulation) = self.simulation(which) else { return };
+        let is_back = unmoved.as_ref().is_some_and(|state| simulation.restore(state).is_ok());
+        let unmoved = if is_back { unmoved } else { simulation.state() };
+        if is_back {
+            lock(&self.outputs.timeline).forget(|edit| which.sets_solids(edit));
         }
+        self.unmoved[which as usize] = unmoved;
+        self.set_solids(which, solids);
     }
 
     /// Moves the solids towards their target in the next step.
@@ -350,7 +371,7 @@ impl Engine {
         self.status.lag = 0.0;
         self.dirty = true;
         (self.since, self.steps) = (Since::Jump, 0);
-        self.drags = [None, None];
+        (self.drags, self.unmoved) = ([None, None], [None, None]);
     }
 
     /// Recomputes a recorded frame and drops those after it.
@@ -393,7 +414,7 @@ impl Engine {
                 lock(&self.outputs.timeline).begin_run(self.load);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 (self.since, self.steps) = (Since::Jump, 0);
-                (self.running, self.drags) = (false, [None, None]);
+                (self.running, self.drags, self.unmoved) = (false, [None, None], [None, None]);
                 (self.status.lag, self.status.trouble) = (0.0, None);
                 self.dirty = true;
             }
@@ -410,6 +431,7 @@ impl Engine {
         if let (Some(simulation), Some(beside)) = (&mut self.simulation, &mut self.comparison.beside) {
             std::mem::swap(simulation, beside);
             self.drags.swap(0, 1);
+            self.unmoved.swap(0, 1);
             (self.since, self.dirty) = (Since::Jump, true);
         }
     }
@@ -426,7 +448,7 @@ impl Engine {
             Ok(comparison) => {
                 self.load = self.loads;
                 self.comparison = comparison;
-                self.drags[1] = None;
+                (self.drags[1], self.unmoved[1]) = (None, None);
                 (self.since, self.dirty) = (Since::Jump, true);
             }
             Err(error) => {
@@ -457,6 +479,7 @@ impl Engine {
     }
 
     fn step(&mut self) {
+        self.unmoved = [None, None];
         self.guide_solids(Which::Present);
         self.guide_solids(Which::Beside);
         let Some(simulation) = &mut self.simulation else {

@@ -196,6 +196,21 @@ impl Timeline {
         }
     }
 
+    /// Forgets the edits for which `is_undone` holds, since the last frame and the last dab after it.
+    pub(super) fn forget(&mut self, is_undone: impl Fn(&Edit) -> bool) {
+        if let Some(last) = self.entries.back_mut() {
+            self.bytes -= last.bytes();
+            let dab = last.edits.iter().rposition(|edit| matches!(edit, Edit::Dab(_)));
+            let kept = dab.map_or(0, |at| at + 1);
+            let mut at = 0;
+            last.edits.retain(|edit| {
+                at += 1;
+                at <= kept || !is_undone(edit)
+            });
+            self.bytes += last.bytes();
+        }
+    }
+
     /// Records a step of `dt`, which took `wall`. The next [`record`](Self::record) is the frame after it.
     pub(super) fn stepped(&mut self, dt: f32, wall: Duration) {
         if let Some(last) = self.entries.back_mut() {
