@@ -33,6 +33,8 @@ pub(super) struct FloorLight {
 const MOST: usize = 320;
 /// Width of the dimmed sky around the box, in units of the longer horizontal side of the box.
 const AROUND: f32 = 0.6;
+/// Passes of a blur by ¼, ½, ¼ over columns of cubes: a deviation of two columns.
+const BLUR: usize = 8;
 
 impl Default for FloorLight {
     fn default() -> Self {
@@ -75,16 +77,15 @@ impl FloorLight {
             let scale: [f32; 3] = std::array::from_fn(|c| open[c] / by_flux(c).max(1e-6));
             near.2.iter_mut().for_each(|sent| (0..3).for_each(|c| sent[c] *= scale[c]));
         }
+        blur(near.0, &mut near.2);
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
             for (i, texel) in row.iter_mut().enumerate() {
                 let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
                 *texel = arriving(light, &near, (medium, open), extent, clouds, p);
-                // The cubes' moments hold what glows and what solids reflect too, but in the shape of their directions, as
-                // patches: no more than the sky's is taken.
-                if glow.is_some() || !light.solids().is_empty() {
-                    (0..3).for_each(|c| texel[c + 1] = texel[c + 1].min(open[c]));
-                }
                 if let Some(glow) = &glow {
+                    // The cubes' moments hold what glows too, but in the shape of their directions, as patches: no more than the
+                    // sky's is taken.
+                    (0..3).for_each(|c| texel[c + 1] = texel[c + 1].min(open[c]));
                     let own = glow.sample(p[0], p[2]);
                     (0..3).for_each(|c| texel[c + 1] += own[c]);
                 }
@@ -126,6 +127,26 @@ impl FloorLight {
             let row = |k: usize| texel(i, k)[c] + (texel(i2, k)[c] - texel(i, k)[c]) * fx;
             row(k) + (row(k2) - row(k)) * fz
         })
+    }
+}
+
+/// Blurs the light that arrives at columns of cubes, in place. The light of the cubes moves in fourteen directions
+/// (`light/ordinates.rs`): what is bright would paint their rays on the floor as streaks and patches.
+fn blur(dims: Dims, values: &mut [[f32; 3]]) {
+    let n = [dims.nx, dims.nz];
+    let mut line = Vec::new();
+    for (axis, stride) in [1, dims.nx].into_iter().enumerate() {
+        for first in (0..n[1 - axis]).map(|other| other * n[0].pow(1 - axis as u32)) {
+            for _ in 0..BLUR {
+                line.clear();
+                line.extend((0..n[axis]).map(|i| values[first + i * stride]));
+                for i in 0..n[axis] {
+                    let [below, above] = [line[i.saturating_sub(1)], line[(i + 1).min(n[axis] - 1)]];
+                    values[first + i * stride] =
+                        std::array::from_fn(|c| 0.25 * (below[c] + above[c]) + 0.5 * line[i][c]);
+                }
+            }
+        }
     }
 }
 
@@ -279,6 +300,8 @@ mod tests {
         let medium = Medium::of(&look, snapshot.extent());
         floor.cast(&light, &medium);
         let (mut darkest, mut worst, mut sum) = (1.0_f32, 0.0_f32, 0.0);
+        let mut sent = light.diffuse_on_floor();
+        blur(sent.0, &mut sent.2);
         for n in 0..120 * 120 {
             let [x, z] = [n % 120, n / 120].map(|n| (n as f32 - 40.0) * 0.031);
             let (got, want) = (floor.sample(x, z), {
@@ -286,7 +309,7 @@ mod tests {
                 let everything = [[0.0; 3], snapshot.extent()];
                 arriving(
                     &light,
-                    &light.diffuse_on_floor(),
+                    &sent,
                     (&medium, open_sky(&medium)),
                     snapshot.extent(),
                     everything,
