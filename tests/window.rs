@@ -247,6 +247,9 @@ fn survives_any_size(rig: &mut Rig) {
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
     rig.until("changes", unsaved);
+    // The first one shows all rows again.
+    rig.key("Escape");
+    rig.until("all rows", |s| s["places"]["brush.radius"].is_array());
     rig.key("Escape");
     rig.until("the question", |s| is(s, "/dialog", "leave"));
     rig.key("Escape");
@@ -427,6 +430,9 @@ fn leaves(rig: &mut Rig) {
     let state = rig.state().unwrap();
     click(rig, &state, "timeline.present");
     rig.until("the present", |s| s["past"].is_null());
+    // The first one shows all rows again.
+    rig.key("Escape");
+    rig.until("all rows", |s| s["places"]["brush.radius"].is_array() && s["dialog"].is_null());
     rig.key("Escape");
     let asks = |s: &Value| is(s, "/dialog", "leave") && s["places"]["discard"].is_array();
     rig.until("the question", asks);

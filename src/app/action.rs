@@ -38,9 +38,9 @@ pub enum Action {
     ToggleHelp,
     /// Save a picture.
     Picture,
-    /// Cancel the innermost dialog or the help, otherwise close the window.
+    /// Cancel the innermost thing: dialog, drag, playback, export, edits, search, selection; otherwise close the window.
     Exit,
-    /// Close the window; asks first if there are unsaved changes.
+    /// Close the window; asks first if anything would be lost.
     Leave,
     /// Close the window and lose unsaved changes.
     Discard,
@@ -140,7 +140,7 @@ pub const BINDINGS: [Binding; 32] = [
     plain("Tab", Action::TogglePanel, "show or hide the panel"),
     plain("F1", Action::ToggleHelp, "this help"),
     plain("F12", Action::Picture, "save a picture"),
-    plain("Esc", Action::Exit, "cancel, close, leave"),
+    plain("Esc", Action::Exit, "cancel the innermost thing, leave"),
 ];
 
 /// Effects of the mouse in the view, for the help.

@@ -181,6 +181,11 @@ impl Export {
         self.shared.cancel.store(true, Ordering::Relaxed);
     }
 
+    /// Whether it was cancelled; it ends soon.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.shared.cancel.load(Ordering::Relaxed)
+    }
+
     /// Its path or error, once it has ended.
     pub(super) fn result(&self) -> Option<Result<String, String>> {
         self.shared.result.lock().unwrap_or_else(PoisonError::into_inner).clone()

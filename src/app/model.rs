@@ -111,10 +111,23 @@ impl Default for Playback {
 /// A dialog over everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dialog {
-    /// Whether to leave with unsaved changes.
-    Leave,
+    /// Whether to leave although something would be lost.
+    Leave(Losses),
     /// Choice of a file.
     Path(PathForm),
+}
+
+/// What a window that closes would lose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Settings that the scene's file does not hold.
+    pub settings: bool,
+    /// Painted smoke that no export holds.
+    pub strokes: bool,
+    /// The running export.
+    pub export: bool,
+    /// Edits of the box and the solver that wait for a restart.
+    pub draft: bool,
 }
 
 /// A form for a path.

@@ -4,6 +4,7 @@
 pub mod compare;
 mod exporting;
 mod handles;
+mod leaving;
 mod playback;
 mod pointer;
 mod saving;
@@ -18,7 +19,7 @@ use super::action::Action;
 use super::brush_cursor::Cursor;
 use super::export::Export;
 use super::file::Home;
-use super::model::{Dialog, Model, PathForm, Purpose, Readout};
+use super::model::{Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
 use super::priority::standing_back;
 use super::remember;
@@ -29,6 +30,7 @@ use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
 use crate::worker::{Command, Recording, State, Status, Worker};
 
+use leaving::Painted;
 use pointer::Pointer;
 
 /// Duration of a notice.
@@ -73,12 +75,14 @@ pub struct Session {
     export: Option<Export>,
     /// Called from other threads for each new snapshot or status.
     wake: Arc<dyn Fn() + Send + Sync>,
-    /// Whether the dragged sun stands on the side of the viewer; none while it is not dragged.
-    turning: Option<bool>,
+    /// The dragged sun.
+    turning: Option<sun_handle::Turn>,
     /// The dragged object.
     moving: Option<handles::Move>,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
+    /// Whether the smoke has strokes.
+    painted: Painted,
     /// Whether the window must close.
     leaving: bool,
 }
@@ -88,6 +92,8 @@ struct Pending {
     load: u64,
     settings: Settings,
     came: Came,
+    /// Whether it starts from the beginning; otherwise it goes on from the present.
+    anew: bool,
 }
 
 /// Origin of a pending scene.
@@ -153,6 +159,7 @@ impl Session {
             turning: None,
             moving: None,
             switched: false,
+            painted: Painted::default(),
             leaving: false,
         })
     }
@@ -204,6 +211,9 @@ impl Session {
 
     /// Executes the action of a key or a button, except those of the window.
     pub fn act(&mut self, action: Action) {
+        if self.end_drag_before(action) {
+            return;
+        }
         match action {
             Action::RunPause => self.run_or_pause(),
             Action::Step => {
@@ -268,6 +278,7 @@ impl Session {
     fn store(&mut self) -> u64 {
         self.stored += 1;
         self.worker.send(Command::Store(self.stored));
+        self.painted.store(self.stored, self.readout.status.first_stored);
         self.stored
     }
 
@@ -285,6 +296,7 @@ impl Session {
         if !self.is_loading() && !self.is_broken() {
             self.go_on_from_here();
             self.before("clear");
+            self.painted.now = false;
             self.worker.send(Command::Clear);
         }
     }
@@ -330,39 +342,10 @@ impl Session {
         }
         if let Some(number) = restore {
             self.worker.send(Command::Restore(number));
+            self.painted.restore(number);
         }
         self.worker.release();
         self.say(said);
-    }
-
-    /// Esc: cancels the innermost thing. Lists and numbers of the panel cancel themselves.
-    fn cancel(&mut self) {
-        if self.model.dialog.take().is_some() {
-            return;
-        }
-        if std::mem::take(&mut self.model.help) {
-            return;
-        }
-        self.leave_window();
-    }
-
-    /// Closes the window, or asks before changes are lost.
-    fn leave_window(&mut self) {
-        if self.is_unsaved() {
-            self.model.dialog = Some(Dialog::Leave);
-        } else {
-            self.leaving = true;
-        }
-    }
-
-    /// Whether there are settings that the scene's file does not hold.
-    pub fn is_unsaved(&self) -> bool {
-        let Model { settings, defaults, .. } = &self.model;
-        if settings.is_compared() {
-            return Side::BOTH.into_iter().any(|side| self.side_is_unsaved(side));
-        }
-        let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
-        !settings.saves_as(if saved { &self.saved } else { defaults })
     }
 
     /// Starts the simulation.
@@ -494,15 +477,16 @@ impl Session {
         if self.readout.status.state != State::Paused {
             self.run();
         }
-        self.pending = Some(Pending { load: self.loads, settings, came });
+        self.pending = Some(Pending { load: self.loads, settings, came, anew: true });
     }
 
     /// Makes the pending simulation current, with its settings, camera and name.
     fn end_load(&mut self) {
-        let Some(Pending { settings, came, .. }) = self.pending.take() else {
+        let Some(Pending { settings, came, anew, .. }) = self.pending.take() else {
             return;
         };
         self.model.loading = None;
+        self.painted.now &= !anew || matches!(came, Came::Undone | Came::Redone);
         if let Came::Opened(state, what) = came {
             self.model.history.act(&settings, &what, state);
         }
@@ -633,6 +617,8 @@ impl Session {
 
 #[cfg(test)]
 mod compare_tests;
+#[cfg(test)]
+mod leaving_tests;
 #[cfg(test)]
 mod monkey;
 #[cfg(test)]

@@ -173,12 +173,12 @@ fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
         scene: &model.settings.scene.name,
         loading: model.loading.as_deref(),
         dialog: model.dialog.as_ref().map(|dialog| match dialog {
-            Dialog::Leave => "leave",
+            Dialog::Leave(_) => "leave",
             Dialog::Path(PathForm { purpose: Purpose::Open, .. }) => "open",
             Dialog::Path(PathForm { purpose: Purpose::Save, .. }) => "save",
         }),
         dialog_error: model.dialog.as_ref().and_then(|dialog| match dialog {
-            Dialog::Leave => None,
+            Dialog::Leave(_) => None,
             Dialog::Path(form) => form.error.as_deref(),
         }),
         undoes: model.history.undoes(),

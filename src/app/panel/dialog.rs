@@ -1,4 +1,4 @@
-//! Dialogs over everything else: whether to leave with unsaved changes, and which file. All are in this
+//! Dialogs over everything else: whether to leave although something would be lost, and which file. All are in this
 //! window, so no desktop is needed.
 
 use egui::{Button, Context, Id, Key, Modal, RichText, TextEdit, Ui};
@@ -6,7 +6,7 @@ use egui::{Button, Context, Id, Key, Modal, RichText, TextEdit, Ui};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::file;
-use crate::app::model::{Dialog, Model, PathForm, Purpose};
+use crate::app::model::{Dialog, Losses, Model, PathForm, Purpose};
 
 /// Width of a dialog, if the window is wide enough \[pt\].
 const WIDTH: f32 = 440.0;
@@ -19,20 +19,38 @@ pub(super) fn show(ctx: &Context, model: &mut Model, out: &mut Out) {
     Modal::new(Id::new("dialog")).show(ctx, |ui| {
         ui.set_width(WIDTH.min(ctx.content_rect().width() - 60.0));
         match dialog {
-            Dialog::Leave => leave(ui, &name, out),
+            Dialog::Leave(losses) => leave(ui, &name, *losses, out),
             Dialog::Path(form) => path(ui, form, out),
         }
     });
 }
 
-fn leave(ui: &mut Ui, name: &str, out: &mut Out) {
-    title(ui, &format!("Save the changes to {name}?"));
-    ui.label("Its settings have changed since it was opened or saved.");
+fn leave(ui: &mut Ui, name: &str, losses: Losses, out: &mut Out) {
+    if losses.settings {
+        title(ui, &format!("Save the changes to {name}?"));
+        ui.label("Its settings have changed since it was opened or saved.");
+    } else {
+        title(ui, &format!("Leave {name}?"));
+    }
+    let others = [
+        (losses.strokes, "the painted smoke (an export keeps it)"),
+        (losses.export, "the export under way"),
+        (losses.draft, "the edits of \u{201c}Box and solver\u{201d} that wait for a restart"),
+    ];
+    let others = others.iter().filter(|(lost, _)| *lost).map(|(_, what)| *what).collect::<Vec<_>>();
+    if !others.is_empty() {
+        let head = if losses.settings { "Not saved with them" } else { "Leaving loses" };
+        ui.label(format!("{head}: {}.", others.join("; ")));
+    }
     ui.add_space(12.0);
     ui.horizontal(|ui| {
-        choice(ui, "Save", Action::Accept, true, out);
-        choice(ui, "Leave without saving", Action::Discard, false, out);
-        choice(ui, "Stay", Action::Exit, false, out);
+        if losses.settings {
+            choice(ui, "Save", Action::Accept, true, out);
+            choice(ui, "Leave without saving", Action::Discard, false, out);
+        } else {
+            choice(ui, "Leave", Action::Discard, false, out);
+        }
+        choice(ui, "Stay", Action::Exit, !losses.settings, out);
     });
 }
 

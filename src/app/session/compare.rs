@@ -116,7 +116,7 @@ impl Session {
         let old = self.sent.settings.of_side(present).clone();
         self.send_changes(Side::A, &old, settings.of_side(Side::A));
         self.model.loading = Some(format!("{} beside", settings.scene.name));
-        self.pending = Some(Pending { load: self.loads, settings, came });
+        self.pending = Some(Pending { load: self.loads, settings, came, anew: false });
     }
 
     /// Sends what differs between the settings of a side.

@@ -40,6 +40,7 @@ impl Session {
             frames,
         };
         let wake = self.wake.clone();
+        self.painted.export();
         self.export = Some(Export::start(job, move || wake()));
         self.model.exporting = self.export.as_ref().map(Export::progress);
     }
@@ -58,6 +59,7 @@ impl Session {
         (self.export, self.model.exporting) = (None, None);
         let text = match result {
             Ok(path) => {
+                self.painted.exported();
                 format!("Written to {path}")
             }
             Err(why) => format!("Not exported: {why}"),

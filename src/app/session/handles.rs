@@ -153,6 +153,14 @@ impl Session {
         self.edit(&changes);
     }
 
+    /// Ends the drag; the object is where it was.
+    pub(super) fn put_object_back(&mut self) {
+        if let Some(moving) = &mut self.moving {
+            moving.by = [0.0; 3];
+            self.drop_object();
+        }
+    }
+
     /// Applies the edits that the panel requests.
     pub(super) fn make_edits(&mut self) {
         let edits = std::mem::take(&mut self.model.edits);

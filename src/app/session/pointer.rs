@@ -5,14 +5,20 @@ use std::time::Instant;
 use nalgebra::{Vector2, Vector3};
 
 use super::Session;
+use crate::app::action::Action;
 use crate::app::gesture::{Button, Gesture, Held};
 use crate::app::model::Under;
+use crate::app::orbit::Orbit;
 use crate::app::settings::Side;
 use crate::render;
 use crate::worker::Command;
 
 /// Longest pause in a stroke that counts as painting \[s\].
 const LONGEST_STROKE: f32 = 0.25;
+
+/// Names of strokes for undo.
+const STROKE: &str = "stroke";
+const ERASING: &str = "erasing";
 
 /// Linear colour of an erasing ball.
 const ERASER: [f32; 3] = [0.9, 0.9, 0.9];
@@ -36,6 +42,8 @@ pub(super) struct Drag {
     last: Vector2<f32>,
     /// End of the stroke so far, and its time.
     stroke: (Vector3<f32>, Instant),
+    /// Camera before the drag.
+    before: Orbit,
 }
 
 impl Session {
@@ -79,7 +87,7 @@ impl Session {
 
     /// Handles a button pressed at a point of the view.
     pub fn press(&mut self, button: Button, held: Held, at: Vector2<f32>, now: Instant) {
-        if self.pointer.drag.is_some() {
+        if self.pointer.drag.is_some() || self.model.dialog.is_some() {
             return;
         }
         self.hover(at, now);
@@ -93,19 +101,67 @@ impl Session {
                 return;
             }
             self.go_on_from_here();
-            self.before(if paint.erase > 0.0 { "erasing" } else { "stroke" });
+            self.before(if paint.erase > 0.0 { ERASING } else { STROKE });
+            self.painted.stroke();
         }
-        self.pointer.drag = Some(Drag { gesture, button, last: at, stroke: (self.cursor.center, now) });
+        let (stroke, before) = ((self.cursor.center, now), self.orbit);
+        self.pointer.drag = Some(Drag { gesture, button, last: at, stroke, before });
     }
 
     /// Handles a button released anywhere.
     pub fn release(&mut self, button: Button, now: Instant) {
         if self.pointer.drag.as_ref().is_some_and(|d| d.button == button) {
             self.paint(now);
-            self.pointer.drag = None;
-            self.turning = None;
-            self.drop_object();
+            self.let_go();
         }
+    }
+
+    /// Ends a drag where it is.
+    pub(super) fn let_go(&mut self) {
+        self.pointer.drag = None;
+        self.turning = None;
+        self.drop_object();
+    }
+
+    /// Cancels a drag: object, sun, camera and smoke are as before it. Returns whether there was one.
+    pub(super) fn cancel_drag(&mut self) -> bool {
+        let Some(drag) = self.pointer.drag.take() else { return false };
+        self.put_object_back();
+        self.put_sun_back();
+        match drag.gesture {
+            Gesture::Orbit | Gesture::Pan | Gesture::Zoom => self.orbit = drag.before,
+            Gesture::Paint if matches!(self.model.history.undoes(), Some(STROKE | ERASING)) => {
+                self.act(Action::Undo);
+            }
+            Gesture::Paint | Gesture::Move => {}
+        }
+        true
+    }
+
+    /// Ends the drag of an object or a stroke before an action that would change what is dragged. Returns whether that was
+    /// the action: an undo of a drag in progress.
+    pub(super) fn end_drag_before(&mut self, action: Action) -> bool {
+        if !matches!(self.gesture(), Some(Gesture::Move | Gesture::Paint)) {
+            return false;
+        }
+        match action {
+            Action::Undo => return self.cancel_drag(),
+            Action::Delete if self.gesture() == Some(Gesture::Move) => drop(self.cancel_drag()),
+            Action::Redo
+            | Action::Duplicate
+            | Action::Clear
+            | Action::Restart
+            | Action::Open(_)
+            | Action::Recent(_)
+            | Action::Save
+            | Action::Compare
+            | Action::OtherSide
+            | Action::EditSide(_)
+            | Action::CopySide(_)
+            | Action::KeepSide(_) => self.let_go(),
+            _ => {}
+        }
+        false
     }
 
     /// Handles the mouse at a point of the view, or dragged beyond its edge.

@@ -10,7 +10,7 @@ use crate::app::remember;
 
 impl Session {
     pub(super) fn ask(&mut self, form: PathForm) {
-        self.model.dialog = Some(Dialog::Path(form));
+        self.open_dialog(Dialog::Path(form));
     }
 
     /// Saves the scene to its file; without one, or after an error, asks for a path.
@@ -38,7 +38,7 @@ impl Session {
     /// Accepts the open dialog. Errors of its file are shown in the dialog.
     pub(super) fn accept(&mut self) {
         match self.model.dialog.take() {
-            Some(Dialog::Leave) => self.save_or_ask(true),
+            Some(Dialog::Leave(_)) => self.save_or_ask(true),
             Some(Dialog::Path(form)) => {
                 let done = match form.purpose {
                     Purpose::Open => {

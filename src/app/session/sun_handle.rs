@@ -14,6 +14,14 @@ const MIDDLE: Vector2<f32> = Vector2::new(112.0, 46.0);
 /// Smallest view with a compass \[pt\].
 const SMALLEST: Vector2<f32> = Vector2::new(240.0, 160.0);
 
+/// The sun during a drag.
+pub(super) struct Turn {
+    /// Whether it was grabbed on the side of the viewer.
+    near: bool,
+    /// Its direction before.
+    before: [f32; 3],
+}
+
 impl Session {
     /// Middle and radius of the compass, from the top left of the view \[pt\]; none in a small view.
     pub fn compass(&self) -> Option<(Vector2<f32>, f32)> {
@@ -42,17 +50,27 @@ impl Session {
             return false;
         }
         self.model.selected = Some(Selected::Sun);
-        self.turning = Some(self.sun_on_compass().1);
+        let before = self.model.settings.look.sun_direction;
+        self.turning = Some(Turn { near: self.sun_on_compass().1, before });
         self.drag_sun(at);
         true
     }
 
+    /// Ends the drag of the sun; its direction is as before.
+    pub(super) fn put_sun_back(&mut self) {
+        if let Some(Turn { before, .. }) = self.turning.take() {
+            self.model.settings.look.sun_direction = before;
+        }
+    }
+
     /// Moves the grabbed sun to a point of the view. Beyond the rim it goes on at the back of the sphere.
     pub(super) fn drag_sun(&mut self, at: Vector2<f32>) {
-        let (Some(near), Some((middle, radius))) = (self.turning, self.compass()) else { return };
+        let (Some(Turn { near, .. }), Some((middle, radius))) = (&self.turning, self.compass()) else {
+            return;
+        };
         let mut p = (at - middle) / radius;
         let far = p.norm();
-        let near = near == (far <= 1.0);
+        let near = *near == (far <= 1.0);
         if far > 1.0 {
             p *= (2.0 - far).max(0.0) / far;
         }

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::app::gesture::{Button, Held};
+use crate::app::model::{Dialog, Losses};
 use crate::app::settings::Ink;
 
 pub(super) fn session() -> Session {
@@ -107,18 +108,18 @@ pub(super) fn until_loaded(s: &mut Session) {
 }
 
 /// All that is shown of the smoke, and its time.
-fn smoke(s: &Session) -> (Vec<[half::f16; 4]>, f64) {
+pub(super) fn smoke(s: &Session) -> (Vec<[half::f16; 4]>, f64) {
     (s.shown().smoke.clone(), s.shown().time)
 }
 
 /// Presses and releases the left button in the middle of the view.
-fn stroke(s: &mut Session) {
+pub(super) fn stroke(s: &mut Session) {
     let now = Instant::now();
     s.press(Button::Left, Held::default(), Vector2::new(400.0, 300.0), now);
     s.release(Button::Left, now + Duration::from_millis(30));
 }
 
-fn step(s: &mut Session) {
+pub(super) fn step(s: &mut Session) {
     let next = s.readout.stats.step + 1;
     s.act(Action::Step);
     until(s, |s| s.readout.stats.step == next);
@@ -275,7 +276,8 @@ fn esc_cancels_the_innermost_thing_and_asks_before_changes_are_lost() {
     assert!(s.model.dialog.is_none() && !s.is_leaving());
     s.model.settings.params.vorticity = 1.25;
     s.act(Action::Exit);
-    assert_eq!(s.model.dialog, Some(Dialog::Leave));
+    let losses = Losses { settings: true, ..Losses::default() };
+    assert_eq!(s.model.dialog, Some(Dialog::Leave(losses)));
     s.act(Action::Exit);
     assert!(s.model.dialog.is_none() && !s.is_leaving(), "stay");
     s.act(Action::Leave);

@@ -1,0 +1,109 @@
+//! Esc, which cancels the innermost thing, and leaving, which asks before anything is lost.
+
+use std::sync::Arc;
+
+use super::Session;
+use crate::app::model::{Dialog, Losses, Model};
+use crate::app::settings::Side;
+
+/// Whether the present smoke was painted by hand, and the smoke of the stored states.
+#[derive(Default)]
+pub(super) struct Painted {
+    /// The present smoke has strokes that no export holds.
+    pub(super) now: bool,
+    /// The same of the stored states, by their numbers.
+    stored: Vec<(u64, bool)>,
+    /// Whether it is as it was when the running export began.
+    exporting: bool,
+}
+
+impl Painted {
+    /// Notes the present smoke for the state stored under `number`; those before `first` are gone.
+    pub(super) fn store(&mut self, number: u64, first: u64) {
+        self.stored.retain(|(stored, _)| *stored >= first);
+        self.stored.push((number, self.now));
+    }
+
+    /// Takes over what was noted for a restored state.
+    pub(super) fn restore(&mut self, number: u64) {
+        if let Some(at) = self.stored.iter().position(|(stored, _)| *stored == number) {
+            self.now = self.stored.remove(at).1;
+        }
+    }
+
+    /// A stroke begins.
+    pub(super) fn stroke(&mut self) {
+        (self.now, self.exporting) = (true, false);
+    }
+
+    /// An export begins.
+    pub(super) fn export(&mut self) {
+        self.exporting = true;
+    }
+
+    /// An export has ended: its files hold the strokes before it.
+    pub(super) fn exported(&mut self) {
+        self.now &= !self.exporting;
+    }
+}
+
+impl Session {
+    /// Esc: cancels the innermost thing, and leaves if there is none. Lists and numbers of the panel cancel themselves.
+    pub(super) fn cancel(&mut self) {
+        if self.model.dialog.take().is_some()
+            || std::mem::take(&mut self.model.help)
+            || self.cancel_drag()
+            || std::mem::take(&mut self.model.playback.playing)
+        {
+            return;
+        }
+        if let Some(export) = self.export.as_ref().filter(|export| !export.is_cancelled()) {
+            export.cancel();
+            return self.say("The export is being cancelled".into());
+        }
+        if self.model.draft.take().is_some() {
+            return self.say("The edits of \u{201c}Box and solver\u{201d} were dropped".into());
+        }
+        if !std::mem::take(&mut self.model.search).is_empty() || self.model.selected.take().is_some() {
+            return;
+        }
+        self.leave_window();
+    }
+
+    /// Closes the window, or asks before something is lost.
+    pub(super) fn leave_window(&mut self) {
+        self.let_go();
+        let losses = self.losses();
+        if losses == Losses::default() {
+            self.leaving = true;
+        } else {
+            self.open_dialog(Dialog::Leave(losses));
+        }
+    }
+
+    /// Opens a dialog. It takes the mouse: a drag ends where it is.
+    pub(super) fn open_dialog(&mut self, dialog: Dialog) {
+        self.let_go();
+        self.model.dialog = Some(dialog);
+    }
+
+    /// What a window that closes now would lose.
+    pub(super) fn losses(&self) -> Losses {
+        Losses {
+            settings: self.is_unsaved(),
+            strokes: self.painted.now,
+            export: self.export.as_ref().is_some_and(|export| !export.is_cancelled()),
+            draft: self.model.draft.is_some(),
+        }
+    }
+
+    /// Whether there are settings that the scene's file does not hold.
+    pub fn is_unsaved(&self) -> bool {
+        let Model { settings, defaults, .. } = &self.model;
+        if settings.is_compared() {
+            return Side::BOTH.into_iter().any(|side| self.side_is_unsaved(side));
+        }
+        let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
+        !settings.saves_as(if saved { &self.saved } else { defaults })
+    }
+}

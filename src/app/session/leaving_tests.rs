@@ -1,0 +1,162 @@
+//! Esc and leaving: what is cancelled, and what is asked for.
+
+use super::tests::{session, smoke, stroke, until};
+use super::*;
+use crate::app::gesture::{Button, Gesture, Held};
+use crate::app::model::{Dialog, Losses};
+use crate::app::objects::{Draft, Selected};
+use crate::scene::edits::List;
+
+/// Position of the handle of the first source in the view.
+fn handle(s: &Session) -> Vector2<f32> {
+    let (.., p) = s.handles().into_iter().find(|h| (h.0, h.1) == (List::Source, 0)).unwrap();
+    s.orbit.seen(p, s.view).unwrap().0
+}
+
+fn note(s: &mut Session) {
+    let settings = s.model.settings.clone();
+    s.model.history.note(&settings, true, Settings::change);
+}
+
+/// Drags the first source without releasing it.
+fn drag(s: &mut Session) {
+    s.model.selected = None;
+    let (now, at) = (Instant::now(), handle(s));
+    s.press(Button::Left, Held::default(), at, now);
+    s.hover(at + Vector2::new(60.0, -20.0), now);
+    s.sync();
+    assert_eq!(s.gesture(), Some(Gesture::Move));
+}
+
+#[test]
+fn esc_cancels_one_thing_at_a_time_from_the_inside() {
+    let mut s = session();
+    s.model.draft = Some(Draft { resolution: Some(24), ..Draft::default() });
+    s.model.search = "vortic".into();
+    s.model.selected = Some(Selected::Sun);
+    s.model.playback.playing = true;
+    s.act(Action::Exit);
+    assert!(!s.model.playback.playing && s.model.draft.is_some());
+    s.act(Action::Exit);
+    assert!(s.model.draft.is_none() && !s.model.search.is_empty());
+    s.act(Action::Exit);
+    assert!(s.model.search.is_empty() && s.model.selected.is_some());
+    s.act(Action::Exit);
+    assert!(s.model.selected.is_none() && !s.is_leaving());
+    s.act(Action::Exit);
+    assert!(s.is_leaving() && s.model.dialog.is_none());
+}
+
+#[test]
+fn esc_puts_a_dragged_object_the_sun_and_the_camera_back() {
+    let mut s = session();
+    let before = s.model.settings.clone();
+    drag(&mut s);
+    assert_ne!(s.model.settings, before);
+    s.act(Action::Exit);
+    assert!(s.gesture().is_none() && s.model.dialog.is_none() && !s.is_leaving());
+    assert_eq!(s.model.settings, before);
+    s.hover(Vector2::new(500.0, 300.0), Instant::now());
+    s.release(Button::Left, Instant::now());
+    note(&mut s);
+    assert_eq!((&s.model.settings, s.model.history.undoes()), (&before, None), "the drag is over");
+    let (middle, _) = s.compass().unwrap();
+    s.press(Button::Left, Held::default(), middle + Vector2::new(9.0, 9.0), Instant::now());
+    assert_ne!(s.model.settings, before);
+    s.act(Action::Exit);
+    assert_eq!(s.model.settings, before);
+    let camera = s.orbit;
+    s.press(Button::Right, Held::default(), Vector2::new(400.0, 300.0), Instant::now());
+    s.hover(Vector2::new(500.0, 320.0), Instant::now());
+    assert_ne!(s.orbit, camera);
+    s.act(Action::Exit);
+    assert_eq!(s.orbit, camera);
+}
+
+#[test]
+fn esc_takes_a_stroke_back() {
+    let mut s = session();
+    until(&mut s, |s| s.shown().serial > 0);
+    let before = smoke(&s);
+    s.press(Button::Left, Held::default(), Vector2::new(400.0, 300.0), Instant::now());
+    s.hover(Vector2::new(430.0, 300.0), Instant::now() + Duration::from_millis(100));
+    until(&mut s, |s| smoke(s) != before);
+    s.act(Action::Exit);
+    until(&mut s, |s| smoke(s) == before);
+    assert!(s.gesture().is_none() && s.model.history.undoes().is_none());
+    assert_eq!(s.losses(), Losses::default());
+}
+
+#[test]
+fn a_dialog_ends_the_drag_and_takes_the_mouse() {
+    let mut s = session();
+    drag(&mut s);
+    let dragged = s.model.settings.scene.sources[0].region.position;
+    s.act(Action::Leave);
+    assert!(matches!(s.model.dialog, Some(Dialog::Leave(_))) && s.gesture().is_none());
+    s.hover(Vector2::new(200.0, 100.0), Instant::now());
+    s.press(Button::Left, Held::default(), Vector2::new(400.0, 300.0), Instant::now());
+    assert!(s.gesture().is_none(), "the dialog has the mouse");
+    let now = s.model.settings.scene.sources[0].region.position;
+    assert!((0..3).all(|a| (now[a] - dragged[a]).abs() < 0.06), "{now:?} {dragged:?}");
+}
+
+#[test]
+fn an_object_deleted_while_it_is_dragged_stays_deleted_and_comes_back_where_it_was() {
+    let mut s = session();
+    let before = s.model.settings.scene.sources[0].region.position;
+    drag(&mut s);
+    s.act(Action::Delete);
+    s.hover(Vector2::new(200.0, 100.0), Instant::now());
+    s.release(Button::Left, Instant::now());
+    note(&mut s);
+    assert_eq!((s.model.settings.scene.sources.len(), s.gesture()), (0, None));
+    assert_eq!(s.model.history.undoes(), Some("delete source"));
+    s.act(Action::Undo);
+    assert_eq!(s.model.settings.scene.sources[0].region.position, before);
+    assert_eq!(s.model.history.undoes(), None);
+}
+
+#[test]
+fn leaving_asks_for_painted_smoke_and_pending_edits() {
+    let mut s = session();
+    stroke(&mut s);
+    until(&mut s, |s| s.shown().smoke.iter().any(|cell| cell[0].to_f32() > 0.0));
+    let strokes = Losses { strokes: true, ..Losses::default() };
+    s.act(Action::Leave);
+    assert_eq!(s.model.dialog, Some(Dialog::Leave(strokes)));
+    s.act(Action::Exit);
+    s.act(Action::Clear);
+    assert_eq!(s.losses(), Losses::default(), "the box is empty");
+    s.act(Action::Undo);
+    assert_eq!(s.losses(), strokes, "the smoke is back");
+    s.act(Action::Undo);
+    assert_eq!(s.losses(), Losses::default());
+    s.model.draft = Some(Draft { resolution: Some(24), ..Draft::default() });
+    s.act(Action::Leave);
+    assert!(!s.is_leaving());
+    assert_eq!(s.model.dialog, Some(Dialog::Leave(Losses { draft: true, ..Losses::default() })));
+}
+
+#[test]
+fn leaving_asks_while_an_export_runs_and_not_after_it_has_kept_the_strokes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut s = session();
+    stroke(&mut s);
+    until(&mut s, |s| s.shown().serial > 1);
+    s.turn_pages(Instant::now());
+    s.model.export.format = crate::app::export::Format::Volumes;
+    s.model.export.path = Some(folder.path().join("volumes").display().to_string());
+    s.act(Action::Export);
+    assert_eq!(s.losses(), Losses { strokes: true, export: true, ..Losses::default() });
+    until(&mut s, |s| {
+        s.follow_export(Instant::now());
+        s.model.exporting.is_none()
+    });
+    assert_eq!(s.losses(), Losses::default(), "{:?}", s.readout.notice);
+    s.model.export.path = Some(folder.path().join("again").display().to_string());
+    s.act(Action::Export);
+    s.act(Action::HoldExport);
+    s.act(Action::Exit);
+    assert!(!s.is_leaving() && s.model.dialog.is_none(), "Esc cancels the export");
+}
