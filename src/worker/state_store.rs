@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::room;
 use crate::solver::State;
 
 /// Memory for the states of undo at most \[bytes\].
@@ -10,39 +11,67 @@ const LIMIT: usize = 1 << 30;
 /// States of a simulation and, during a comparison, of the one beside it.
 pub(super) type States = (State, Option<State>);
 
+/// Share of the memory of this process that the two newest states may take, beyond the limit.
+const TWO: u64 = 4;
+
 /// States by number. Numbers grow; the oldest states are dropped first.
 #[derive(Debug)]
 pub(super) struct StateStore {
     limit: usize,
+    /// Limit of the two newest states together.
+    limit_of_two: usize,
     states: VecDeque<(u64, States)>,
+    /// States that are about to be restored.
+    aside: Vec<(u64, States)>,
     /// All states before this number were dropped.
     first: u64,
 }
 
 impl StateStore {
-    /// Makes an empty store beside a timeline of so many bytes: half of them, within 1 GiB.
+    /// Makes an empty store beside a timeline of so many bytes: half of them, within 1 GiB, or as much as two states of a
+    /// large box need.
     pub fn beside(timeline: usize) -> Self {
-        Self::within((timeline / 2).min(LIMIT))
+        let limit = (timeline / 2).min(LIMIT);
+        let of_two = room::limit().map_or(0, |bytes| (bytes / TWO) as usize);
+        Self { limit_of_two: limit.max(of_two), ..Self::within(limit) }
     }
 
     /// Makes an empty store of at most `limit` bytes.
     pub fn within(limit: usize) -> Self {
-        Self { limit, states: VecDeque::new(), first: 0 }
+        Self { limit, limit_of_two: limit, states: VecDeque::new(), aside: Vec::new(), first: 0 }
     }
 
-    /// Stores a state, and drops the oldest until all fit. A state that does not fit alone is dropped too.
+    /// Stores a state, and drops the oldest until all fit. The newest always stays: the last change of a box of any size can
+    /// be undone.
     pub fn store(&mut self, number: u64, state: States) {
         self.states.push_back((number, state));
-        while self.bytes() > self.limit
+        while self.states.len() > 1
+            && self.bytes() > if self.states.len() == 2 { self.limit_of_two } else { self.limit }
             && let Some((oldest, _)) = self.states.pop_front()
         {
             self.first = oldest + 1;
         }
     }
 
+    /// Sets a state aside that is about to be restored: the present one, stored before, must not drop it.
+    pub fn set_aside(&mut self, number: u64) {
+        if let Some(state) = self.take(number) {
+            self.aside.push((number, state));
+        }
+    }
+
+    /// Drops the states set aside.
+    pub fn drop_aside(&mut self) {
+        self.aside.clear();
+    }
+
     /// Removes and returns a state, if it is still there.
     pub fn take(&mut self, number: u64) -> Option<States> {
-        let at = self.states.iter().position(|(stored, _)| *stored == number)?;
+        let is_it = |(stored, _): &(u64, States)| *stored == number;
+        if let Some(at) = self.aside.iter().position(is_it) {
+            return Some(self.aside.swap_remove(at).1);
+        }
+        let at = self.states.iter().position(is_it)?;
         self.states.remove(at).map(|(_, state)| state)
     }
 
@@ -83,10 +112,27 @@ mod tests {
     }
 
     #[test]
-    fn a_state_larger_than_the_limit_is_not_stored() {
+    fn the_newest_state_stays_whatever_its_size_and_two_if_memory_allows() {
         let mut stored = StateStore::within(100);
         stored.store(7, (state(1.0), None));
-        assert!(stored.take(7).is_none());
-        assert_eq!(stored.first(), 8);
+        stored.store(8, (state(1.0), None));
+        assert!(stored.take(7).is_none() && stored.take(8).is_some());
+        let mut stored = StateStore { limit_of_two: 3 * state(1.0).bytes(), ..StateStore::within(100) };
+        (0..5).for_each(|n| stored.store(n, (state(1.0), None)));
+        assert_eq!(stored.first(), 3);
+        assert!(stored.take(3).is_some() && stored.take(4).is_some());
+    }
+
+    #[test]
+    fn a_state_that_is_about_to_be_restored_is_not_dropped_for_the_present_one() {
+        let mut stored = StateStore::within(100);
+        stored.store(1, (state(1.0), None));
+        stored.set_aside(1);
+        stored.store(2, (state(1.0), None));
+        assert!(stored.take(1).is_some() && stored.take(2).is_some());
+        stored.store(3, (state(1.0), None));
+        stored.set_aside(3);
+        stored.drop_aside();
+        assert!(stored.take(3).is_none());
     }
 }

@@ -194,7 +194,9 @@ impl Engine {
 
     /// One cycle: executes the commands, takes the step that is due, publishes changes.
     fn cycle(&mut self, batches: Vec<Batch>) {
+        batches.iter().filter_map(|batch| batch.restore).for_each(|number| self.states.set_aside(number));
         batches.into_iter().for_each(|batch| self.carry_out(batch));
+        self.states.drop_aside();
         // A jump is recorded before its instant is left.
         if self.since == Since::Jump && self.dirty {
             self.show();
