@@ -46,7 +46,7 @@ pub(super) struct Pictures {
 
 enum By {
     Driver(Box<Renderer>),
-    Thread(Thread),
+    Thread(Box<Thread>),
 }
 
 struct Thread {
@@ -71,11 +71,11 @@ impl Pictures {
     ) -> Result<Self, RenderError> {
         let gl = display.get_context();
         let by = match Renderer::prefers_threads(gl) {
-            true => By::Thread(Thread {
+            true => By::Thread(Box::new(Thread {
                 thread: standing_back(|| PictureThread::start(wake))?,
                 last: None,
                 texture: None,
-            }),
+            })),
             false => By::Driver(Box::new(Renderer::new(gl)?)),
         };
         Ok(Self { by, canvas: Canvas::default() })

@@ -107,6 +107,8 @@ impl Quantity {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranges {
     smoke: [f32; 4],
+    /// Lowest temperature excess, 0 K at most.
+    coldest: f32,
     speed: f32,
     vorticity: f32,
 }
@@ -119,16 +121,19 @@ impl Ranges {
             (0..4).for_each(|c| smoke[c] = smoke[c].max(max[c].to_f32()));
         }
         let [speed, vorticity] = tops(snapshot);
-        Self { smoke, speed, vorticity }
+        let cold = snapshot.smoke.par_iter().with_min_len(4096).map(|cell| cell[3].to_f32());
+        Self { smoke, coldest: cold.reduce(|| 0.0, f32::min), speed, vorticity }
     }
 
-    /// From 0 to the largest value; for velocity components from minus to plus the largest speed.
+    /// From 0 to the largest value; for the temperature from the lowest one below zero; for velocity components from minus
+    /// to plus the largest speed.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         let factors = quantity.of_smoke();
         let smoke: f32 = (0..4).map(|c| factors[c] * self.smoke[c]).sum();
         let [lo, hi] = match quantity {
             Quantity::Speed => [0.0, self.speed],
             Quantity::Vorticity => [0.0, self.vorticity],
+            Quantity::Temperature => [self.coldest, smoke],
             q if q.needs_velocity() => [-self.speed, self.speed],
             _ => [0.0, smoke],
         };
@@ -161,5 +166,8 @@ mod tests {
         assert_eq!(ranges.range(Quantity::Speed), [0.0, 5.0]);
         assert_eq!(ranges.range(Quantity::VelocityY), [-5.0, 5.0]);
         assert_eq!(ranges.range(Quantity::Vorticity), [0.0, 7.0]);
+        snapshot.smoke[50][3] = f16::from_f32(-12.0);
+        snapshot.bricks.update(snapshot.dims, &snapshot.smoke);
+        assert_eq!(Ranges::of(&snapshot).range(Quantity::Temperature), [-12.0, 30.0], "cold air is seen too");
     }
 }
