@@ -624,4 +624,6 @@ mod monkey;
 #[cfg(test)]
 mod objects_tests;
 #[cfg(test)]
+mod recording_tests;
+#[cfg(test)]
 mod tests;

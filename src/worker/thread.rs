@@ -15,6 +15,7 @@ use super::solid_drag::Drag;
 use super::spare_snapshots::SpareSnapshots;
 use super::spill::Spill;
 use super::state_store::StateStore;
+use super::timeline::kept_runs::KeptRuns;
 use super::timeline::{Edit, Replay, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
@@ -96,6 +97,8 @@ pub(super) struct Engine {
     /// Load that the newest snapshot came from.
     shown: u64,
     states: StateStore,
+    /// Frames for the states.
+    kept: KeptRuns,
     spares: SpareSnapshots,
     /// For the frames that do not fit into memory.
     disk: Option<Spill>,
@@ -140,6 +143,7 @@ impl Engine {
             load: 0,
             shown: 0,
             states: StateStore::beside(timeline),
+            kept: KeptRuns::default(),
             spares: SpareSnapshots::default(),
             disk,
             drags: [None, None],
@@ -246,7 +250,10 @@ impl Engine {
             simulation.clear();
             self.comparison.clear();
             self.unmoved = [None, None];
-            lock(&self.outputs.timeline).cut(0);
+            let mut timeline = lock(&self.outputs.timeline);
+            self.kept.keep(&timeline);
+            timeline.cut(0);
+            drop(timeline);
             (self.since, self.steps) = (Since::Jump, 0);
             self.clock.reset(Instant::now());
             self.status.lag = 0.0;
@@ -345,6 +352,7 @@ impl Engine {
     fn store_state(&mut self, number: u64) {
         if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
             self.states.store(number, (state, self.comparison.state()));
+            self.kept.stored(number);
         }
         (self.status.first_stored, self.status.stored_bytes) = (self.states.first(), self.states.bytes());
     }
@@ -361,8 +369,15 @@ impl Engine {
             None => Err("it was dropped for lack of memory".into()),
         };
         self.status.stored_bytes = self.states.bytes();
-        if let Err(why) = restored {
-            self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
+        match restored {
+            Ok(()) => {
+                let mut timeline = lock(&self.outputs.timeline);
+                self.kept.keep(&timeline);
+                self.kept.put_back(number, &mut timeline);
+            }
+            Err(why) => {
+                self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
+            }
         }
         self.jumped();
     }
@@ -381,7 +396,10 @@ impl Engine {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
-        let replay = lock(&self.outputs.timeline).replay(number);
+        let timeline = lock(&self.outputs.timeline);
+        self.kept.keep(&timeline);
+        let replay = timeline.replay(number);
+        drop(timeline);
         self.status.returning = Some(number);
         self.outputs.status.write(self.status.clone());
         (self.outputs.wake)();
@@ -413,7 +431,10 @@ impl Engine {
                 self.load = self.loads;
                 self.simulation = Some(simulation);
                 self.comparison = Comparison::default();
-                lock(&self.outputs.timeline).begin_run(self.load);
+                let mut timeline = lock(&self.outputs.timeline);
+                self.kept.keep(&timeline);
+                timeline.begin_run(self.load);
+                drop(timeline);
                 self.clock = Clock::new(limits::step(dt, self.clock.dt()), Instant::now());
                 (self.since, self.steps) = (Since::Jump, 0);
                 (self.running, self.drags, self.unmoved) = (false, [None, None], [None, None]);
@@ -548,6 +569,7 @@ impl Engine {
             Since::Jump => timeline.jump(frame, state),
             Since::Step => timeline.record(frame, state),
         }
+        self.kept.make_room(&timeline, self.states.first());
         drop(timeline);
         if !self.with_velocity {
             // It was for the timeline only: the picture does not upload it.
@@ -570,6 +592,7 @@ impl Engine {
             let bytes = frame.bytes();
             match frame.spill(disk) {
                 Ok(true) => lock(&self.outputs.timeline).spilled(&frame, bytes),
+                Ok(false) if self.kept.drop_oldest() => {}
                 Ok(false) => drop(lock(&self.outputs.timeline).drop_oldest()),
                 Err(error) => {
                     self.status.trouble = Some(format!("Recorded frames no longer go to the disk: {error}"));

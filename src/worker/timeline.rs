@@ -5,6 +5,8 @@
 //! bit for bit: from the state before it, with the same edits and steps. When the memory is full, states go
 //! first, because they only save time; then the oldest frames move to the disk, if they may, or are dropped.
 
+pub(super) mod kept_runs;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +73,7 @@ impl Start {
 }
 
 /// A frame and the events after it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     number: u64,
     /// None if it was dropped, but its steps are needed to recompute later frames.
@@ -258,13 +260,17 @@ impl Timeline {
 
     /// Drops the frames from `number` on.
     pub(super) fn cut(&mut self, number: u64) {
+        self.cut_entries(number);
+        if self.entries.len() <= self.hidden {
+            self.clear();
+        }
+    }
+
+    fn cut_entries(&mut self, number: u64) {
         while self.entries.back().is_some_and(|last| last.number >= number) {
             self.bytes -= self.entries.pop_back().map_or(0, |entry| entry.bytes());
         }
         self.in_memory = self.in_memory.min(number);
-        if self.entries.len() <= self.hidden {
-            self.clear();
-        }
     }
 
     fn clear(&mut self) {
