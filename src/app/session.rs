@@ -79,6 +79,8 @@ pub struct Session {
     turning: Option<sun_handle::Turn>,
     /// The dragged object.
     moving: Option<handles::Move>,
+    /// Edits of box and solver that the pending simulation has.
+    applied: Option<super::objects::Draft>,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
     /// Whether the smoke has strokes.
@@ -158,6 +160,7 @@ impl Session {
             wake,
             turning: None,
             moving: None,
+            applied: None,
             switched: false,
             painted: Painted::default(),
             leaving: false,
@@ -494,6 +497,7 @@ impl Session {
         self.sent.settings = settings.clone();
         self.model.settings = settings;
         self.model.selected = None;
+        self.applied = None;
         self.readout.forget_steps();
         if other {
             let scene = self.model.settings.opened.clone();
@@ -508,6 +512,7 @@ impl Session {
     fn give_up_load(&mut self) {
         let came = self.pending.take().map(|pending| pending.came);
         self.model.loading = None;
+        self.model.draft = self.applied.take().or(self.model.draft.take());
         match came {
             Some(Came::Undone) => drop(self.model.history.redo(self.stored)),
             Some(Came::Redone) => drop(self.model.history.undo(self.stored)),

@@ -52,10 +52,10 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
         sides(ui, &scene, &mut draft);
         KEYS.into_iter().for_each(|key| setting(ui, &scene, &mut draft, key, out));
         let changes = draft.changes(&scene);
-        estimate(ui, &scene, &draft, readout);
-        if apply(ui, !changes.is_empty(), &mut draft, out) {
+        let fits = estimate(ui, &scene, &draft, readout);
+        // The session drops the draft once the restart has succeeded.
+        if apply(ui, !changes.is_empty(), fits, &mut draft, out) {
             model.edits.extend(changes);
-            draft = Draft::default();
         }
         model.draft = (draft != Draft::default()).then_some(draft);
     });
@@ -228,10 +228,10 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
     });
 }
 
-/// Memory and time of a step after the changes, estimated from the present step.
-fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) {
+/// Memory and time of a step after the changes, estimated from the present step. Returns whether the memory is allowed.
+fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) -> bool {
     let (cells, h) = draft.cells(scene);
-    let Ok(dims) = Dims::new(cells) else { return };
+    let Ok(dims) = Dims::new(cells) else { return true };
     let mut config = Config { dims, h, ..scene.config.clone() };
     if let Some(detail) = draft.get("domain.detail").and_then(Entry::number) {
         config.detail = detail as usize;
@@ -253,18 +253,24 @@ fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) {
     };
     ui.add_space(2.0);
     ui.label(RichText::new(text).size(11.5).color(color));
+    bytes <= limit
 }
 
 /// Buttons that apply or discard the changes. Returns true to apply.
-fn apply(ui: &mut Ui, changed: bool, draft: &mut Draft, out: &mut Out) -> bool {
+fn apply(ui: &mut Ui, changed: bool, fits: bool, draft: &mut Draft, out: &mut Out) -> bool {
     let mut made = false;
     ui.horizontal(|ui| {
-        let text =
-            RichText::new("Restart with these").color(if changed { theme::ACCENT } else { theme::TEXT });
-        let button = ui.add_enabled(changed, Button::new(text).min_size(vec2(150.0, 24.0)));
+        let text = RichText::new("Restart with these").color(if changed && fits {
+            theme::ACCENT
+        } else {
+            theme::TEXT
+        });
+        let button = ui.add_enabled(changed && fits, Button::new(text).min_size(vec2(150.0, 24.0)));
         out.places.insert("solver.apply", button.rect);
+        let why = if fits { "Nothing is changed yet." } else { "It needs more memory than is allowed." };
         made = button
             .on_hover_text("Starts the scene over. Undo comes back to the smoke as it is now.")
+            .on_disabled_hover_text(why)
             .clicked();
         if ui.add_enabled(changed, Button::new("Forget").min_size(vec2(70.0, 24.0))).clicked() {
             *draft = Draft::default();

@@ -164,21 +164,29 @@ impl Session {
     /// Applies the edits that the panel requests.
     pub(super) fn make_edits(&mut self) {
         let edits = std::mem::take(&mut self.model.edits);
-        if !edits.is_empty() && self.moving.is_none() {
-            self.edit(&edits);
+        if edits.is_empty() || self.moving.is_some() {
+            return;
+        }
+        let scene = self.model.settings.scene.clone();
+        let is_draft = self.model.draft.as_ref().is_some_and(|draft| draft.changes(&scene) == edits);
+        // A refused draft stays, to be changed.
+        if self.edit(&edits) && is_draft && self.is_loading() {
+            self.applied = self.model.draft.take();
         }
     }
 
-    /// Changes the scene's text. The running solver takes over what it can; other changes restart the scene.
-    pub fn edit(&mut self, changes: &[Change]) {
+    /// Changes the scene's text. The running solver takes over what it can; other changes restart the scene. Returns whether
+    /// they are possible.
+    pub fn edit(&mut self, changes: &[Change]) -> bool {
         if self.is_loading() {
-            return;
+            return false;
         }
         let scene = match self.model.settings.scene.edited(changes) {
             Ok(scene) => Arc::new(scene),
             Err(error) => {
                 let error = error.to_string();
-                return self.say(format!("Not changed: {}", error.lines().next().unwrap_or_default()));
+                self.say(format!("Not changed: {}", error.lines().next().unwrap_or_default()));
+                return false;
             }
         };
         self.keep_selection(changes);
@@ -190,6 +198,7 @@ impl Session {
         } else {
             self.model.settings = settings;
         }
+        true
     }
 
     /// Selects an added or copied object, and deselects a deleted one.

@@ -211,6 +211,24 @@ fn frame_shows_the_smoke_first_and_then_the_box_and_views_refit() {
 }
 
 #[test]
+fn refused_edits_of_the_box_stay_to_be_changed() {
+    let mut s = session();
+    let mut draft = objects::Draft { resolution: Some(24), ..Default::default() };
+    draft.set("time.cfl", Entry::Number(-3.0));
+    s.model.edits = draft.changes(&s.model.settings.scene);
+    s.model.draft = Some(draft.clone());
+    s.sync();
+    assert!(!s.is_loading() && s.readout.notice.as_deref().unwrap().starts_with("Not changed: "));
+    assert_eq!(s.model.draft.as_ref(), Some(&draft));
+    draft.set("time.cfl", Entry::Number(3.0));
+    s.model.edits = draft.changes(&s.model.settings.scene);
+    s.model.draft = Some(draft);
+    s.sync();
+    until_loaded(&mut s);
+    assert_eq!((s.shown().dims.array(), s.model.draft.as_ref()), ([18, 24, 18], None));
+}
+
+#[test]
 fn a_file_that_another_program_writes_is_read_again_unless_that_loses_changes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
