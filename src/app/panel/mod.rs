@@ -71,6 +71,7 @@ impl Out {
 /// Shows everything over and beside the view.
 pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     release_focus(ctx, model);
+    shown_field::scale_by_keys(ctx);
     let mut out =
         Out { search: model.search.trim().to_lowercase(), closed: model.closed.clone(), ..Out::default() };
     if model.panel {

@@ -1,6 +1,7 @@
 //! The shown field, and the position of a slice.
 
-use egui::{ComboBox, RichText, Ui};
+use egui::gui_zoom::kb_shortcuts;
+use egui::{ComboBox, Context, RichText, Ui};
 
 use super::row::Row;
 use super::section::{Head, section};
@@ -58,8 +59,30 @@ fn modes(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     }
 }
 
+/// Step of the size of text by keys.
+const KEY_STEP: f32 = 0.1;
+
 /// Steps of the size of text and controls.
 const SCALES: [f32; 9] = [0.6, 0.75, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0, 3.0];
+
+/// Changes the size of text by the keys of browsers, within the steps: smaller text could not be read, and so not be made
+/// larger again.
+pub(super) fn scale_by_keys(ctx: &Context) {
+    let [reset, larger, equals, smaller] = [
+        kb_shortcuts::ZOOM_RESET,
+        kb_shortcuts::ZOOM_IN,
+        kb_shortcuts::ZOOM_IN_SECONDARY,
+        kb_shortcuts::ZOOM_OUT,
+    ]
+    .map(|keys| ctx.input_mut(|input| input.consume_shortcut(&keys)));
+    let now = ctx.zoom_factor();
+    let step = |on: bool| if on { KEY_STEP } else { 0.0 };
+    let wanted = if reset { 1.0 } else { now + step(larger || equals) - step(smaller) };
+    let wanted = wanted.clamp(SCALES[0], SCALES[SCALES.len() - 1]);
+    if (wanted - now).abs() > 1e-3 {
+        ctx.set_zoom_factor((wanted * 100.0).round() / 100.0);
+    }
+}
 
 /// The size of text and controls, beside what the desktop says.
 fn scale(ui: &mut Ui, out: &mut Out) {
