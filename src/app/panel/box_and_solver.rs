@@ -6,6 +6,7 @@ use egui::{Button, DragValue, Label, RichText, Ui, vec2};
 use super::object_list::words_control;
 use super::row::fine;
 use super::section::{Head, section};
+use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::model::{Model, Readout};
 use crate::app::objects::Draft;
@@ -37,6 +38,10 @@ const SIDES: [[&str; 2]; 3] = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min",
 
 /// Name of a side in the panel.
 const NAMES: [[&str; 2]; 3] = [["Left side", "Right side"], ["Floor", "Top"], ["Back", "Front"]];
+
+/// Names of fields for their notices.
+const RESOLUTION: &str = "solver.resolution";
+const INFLOW: &str = "inflow";
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let head = Head { title: "Box and solver", effect: Some(Effect::Restarts), changed: false };
@@ -77,14 +82,16 @@ fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     let help =
         "Cells along the longest side. The box stays as large as it is, and everything in it where it is.";
     line(ui, "Resolution", help, |ui| {
-        let field = DragValue::new(&mut most).range(8..=1024).speed(0.5).suffix(" cells");
-        out.places.insert("solver.resolution", ui.add_sized([90.0, 20.0], field).rect);
+        let number = DragValue::new(&mut most).speed(0.5).suffix(" cells");
+        let field = Field { name: RESOLUTION, unit: "cells", range: 8.0..=1024.0, whole: true, width: 90.0 };
+        out.places.insert(RESOLUTION, field.show(ui, number).rect);
         for (text, factor) in [("½", 0.5), ("2×", 2.0)] {
             if ui.button(text).clicked() {
                 most = ((now as f32 * factor) as u32).clamp(8, 1024);
             }
         }
     });
+    typed_number::notice(ui, RESOLUTION);
     draft.resolution = (most != now).then_some(most);
     let ([x, y, z], h) = draft.cells(scene);
     let [lx, ly, lz] = scene.extent().map(|x| fine(x.into()));
@@ -133,16 +140,18 @@ fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, axis: usize, end: usize
     let before = values;
     line(ui, "Air [m/s]", parameter::of("side.inflow.velocity").description, |ui| {
         for x in &mut values[..3] {
-            ui.add_sized([56.0, 20.0], DragValue::new(x).range(-100.0..=100.0).speed(0.01).max_decimals(3));
+            let field = Field { name: INFLOW, unit: "m/s", range: -100.0..=100.0, whole: false, width: 56.0 };
+            field.show(ui, DragValue::new(x).speed(0.01).max_decimals(3));
         }
     });
     line(ui, "R, G, B, heat", "Smoke of the three colours in it, and its temperature excess [K].", |ui| {
         for (c, x) in values[3..].iter_mut().enumerate() {
-            let most = if c < 3 { 100.0 } else { 1000.0 };
-            let least = if c < 3 { 0.0 } else { -most };
-            ui.add_sized([40.0, 20.0], DragValue::new(x).range(least..=most).speed(0.02).max_decimals(2));
+            let (unit, range) = if c < 3 { ("", 0.0..=100.0) } else { ("K", -1000.0..=1000.0) };
+            let field = Field { name: INFLOW, unit, range, whole: false, width: 40.0 };
+            field.show(ui, DragValue::new(x).speed(0.02).max_decimals(2));
         }
     });
+    typed_number::notice(ui, INFLOW);
     if values != before {
         ui.data_mut(|data| data.insert_temp(id, values));
         draft.set(&key, Entry::Other(inflow_text(values)));
@@ -180,6 +189,12 @@ fn word(side: &BoundaryCondition) -> &'static str {
     }
 }
 
+fn field(key: &'static str, whole: bool) -> Field<'static> {
+    let parameter = parameter::of(key);
+    let range = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
+    Field { name: key, unit: parameter.short_unit(), range, whole, width: 90.0 }
+}
+
 fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out: &mut Out) {
     let parameter = parameter::of(key);
     let Some(now) = scene.config.value_of(parameter) else { return };
@@ -197,10 +212,9 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
         }
         (_, Value::Number(now)) => {
             let mut x = draft.get(key).and_then(Entry::number).unwrap_or(f64::from(now));
-            let hard = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
             let speed = 0.02 * x.abs();
-            let field = DragValue::new(&mut x).range(hard).speed(speed).custom_formatter(|x, _| fine(x));
-            let response = ui.add_sized([90.0, 20.0], field.suffix(super::row::suffix(parameter)));
+            let number = DragValue::new(&mut x).speed(speed).custom_formatter(|x, _| fine(x));
+            let response = field(key, false).show(ui, number.suffix(super::row::suffix(parameter)));
             out.places.insert(key, response.rect);
             if response.changed() {
                 draft.set(key, Entry::of(x as f32));
@@ -219,13 +233,15 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
         }
         (_, Value::Whole(now)) => {
             let mut n = draft.get(key).and_then(Entry::number).map_or(now, |x| x as u32);
-            let hard = *parameter.hard.start() as u32..=*parameter.hard.end() as u32;
-            if ui.add_sized([90.0, 20.0], DragValue::new(&mut n).range(hard).speed(0.1)).changed() {
+            let response = field(key, true).show(ui, DragValue::new(&mut n).speed(0.1));
+            out.places.insert(key, response.rect);
+            if response.changed() {
                 draft.set(key, Entry::Whole(n.into()));
             }
         }
         _ => {}
     });
+    typed_number::notice(ui, key);
 }
 
 /// Memory and time of a step after the changes, estimated from the present step. Returns whether the memory is allowed.

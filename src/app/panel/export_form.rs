@@ -3,6 +3,7 @@
 use egui::{Button, DragValue, ProgressBar, RichText, TextEdit, Ui, vec2};
 
 use super::section::{Head, section};
+use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::export::Format;
@@ -11,6 +12,9 @@ use crate::app::model::Model;
 /// Selectable sizes \[px\].
 const SIZES: [(&str, [u32; 2]); 4] =
     [("VGA", [640, 480]), ("720p", [1280, 720]), ("1080p", [1920, 1080]), ("4K", [3840, 2160])];
+
+/// Name of the number fields.
+const NAME: &str = "export";
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let head = Head { title: "Export", effect: None, changed: false };
@@ -56,6 +60,7 @@ fn form(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     if form.format != Format::Picture {
         range(ui, &mut form.range, [first, last]);
     }
+    typed_number::notice(ui, NAME);
     let mut path = form.place(&model.settings.scene.name);
     ui.horizontal(|ui| {
         ui.add_space(10.0);
@@ -79,9 +84,10 @@ fn size(ui: &mut Ui, size: &mut [u32; 2]) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);
         ui.label(RichText::new("Size").color(theme::QUIET));
-        ui.add(DragValue::new(&mut size[0]).range(16..=16384));
+        let field = || Field { name: NAME, unit: "px", range: 16.0..=16384.0, whole: true, width: 52.0 };
+        field().show(ui, DragValue::new(&mut size[0]));
         ui.label("×");
-        ui.add(DragValue::new(&mut size[1]).range(16..=16384).suffix(" px"));
+        field().show(ui, DragValue::new(&mut size[1]).suffix(" px"));
         ui.menu_button("⏷", |ui| {
             for (name, wanted) in SIZES {
                 if ui.button(format!("{name}  {} × {}", wanted[0], wanted[1])).clicked() {
@@ -98,9 +104,13 @@ fn range(ui: &mut Ui, range: &mut Option<[u64; 2]>, [first, last]: [u64; 2]) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);
         ui.label(RichText::new("Frames").color(theme::QUIET));
-        let a = ui.add(DragValue::new(&mut from).range(first..=to));
+        let field = |from: u64, to: u64| {
+            let range = from as f64..=to as f64;
+            Field { name: NAME, unit: "", range, whole: true, width: 52.0 }
+        };
+        let a = field(first, to).show(ui, DragValue::new(&mut from));
         ui.label("to");
-        let b = ui.add(DragValue::new(&mut to).range(from..=last));
+        let b = field(from, last).show(ui, DragValue::new(&mut to));
         if a.changed() || b.changed() {
             *range = Some([from, to]);
         }

@@ -3,6 +3,7 @@
 use egui::{DragValue, Ui};
 
 use super::section::heading;
+use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::model::{Model, Readout};
 use crate::look::Camera;
@@ -11,6 +12,9 @@ use crate::scene::edits::{Change, Entry};
 
 /// Shortest time between two keyframes in the panel \[s\].
 const APART: f32 = 0.01;
+
+/// Name of the number fields.
+const NAME: &str = "keyframes";
 
 /// Position \[m\] at an instant \[s\].
 type Key = (f32, [f32; 3]);
@@ -28,13 +32,17 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, n: usize, readout: &Readout, 
             ui.add_space(10.0);
             let (t, p) = &mut keys[at];
             let number = |x| DragValue::new(x).speed(0.01).max_decimals(3);
-            ui.add_sized([56.0, 20.0], number(t).range(earliest..=latest.max(earliest)).suffix(" s"));
-            p.iter_mut().for_each(|x| drop(ui.add_sized([56.0, 20.0], number(x))));
+            let field = |unit, range| Field { name: NAME, unit, range, whole: false, width: 56.0 };
+            let times = f64::from(earliest)..=f64::from(latest.max(earliest));
+            field("s", times).show(ui, number(t).suffix(" s"));
+            let anywhere = f64::from(f32::MIN)..=f64::from(f32::MAX);
+            p.iter_mut().for_each(|x| drop(field("m", anywhere.clone()).show(ui, number(x))));
             if ui.small_button("×").on_hover_text("Remove this keyframe.").clicked() {
                 gone = Some(at);
             }
         });
     }
+    typed_number::notice(ui, NAME);
     if let Some(at) = gone {
         keys.remove(at);
     }

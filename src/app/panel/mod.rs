@@ -22,6 +22,7 @@ mod stats;
 pub mod theme;
 mod thumbnails;
 mod timeline_strip;
+mod typed_number;
 
 #[cfg(test)]
 pub(in crate::app) use box_and_solver::inflow_text;

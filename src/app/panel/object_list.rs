@@ -4,6 +4,7 @@ use egui::{Button, ComboBox, DragValue, RichText, TextEdit, Ui, vec2};
 
 use super::row::{fine, suffix};
 use super::section::{Head, section};
+use super::typed_number::typed;
 use super::{Out, keyframes, light_and_tone, theme};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
@@ -291,12 +292,13 @@ fn control(
 }
 
 fn number<'a>(parameter: &Parameter, x: &'a mut f64) -> DragValue<'a> {
-    let speed = 0.01 * x.abs().max(0.05);
+    let (speed, unit) = (0.01 * x.abs().max(0.05), parameter.short_unit());
     let hard = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
     DragValue::new(x)
         .range(hard)
         .speed(speed)
         .update_while_editing(false)
+        .custom_parser(move |text| typed(text, unit).ok())
         .custom_formatter(|x, _| fine(x))
         .suffix(suffix(parameter))
 }

@@ -1,6 +1,6 @@
 //! A row of the panel: label, slider and number, in columns aligned through all sections.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 
 use egui::{
@@ -8,6 +8,7 @@ use egui::{
     StrokeKind, Ui, pos2, vec2,
 };
 
+use super::typed_number::typed;
 use super::{Out, theme};
 use crate::parameter::{Holder, Parameter, Scale, Value};
 
@@ -83,12 +84,12 @@ impl Row {
         self.limit_notice(ui, *value);
     }
 
-    /// Id of the notice of a limit: the clamped value and its text.
+    /// Id of the notice of a limit or of a fault: the value and the text.
     fn notice_id(&self) -> Id {
         Id::new(("limit", &self.parameter.path))
     }
 
-    /// Says that a typed number was clamped, until the value changes.
+    /// Says that a typed number was clamped or could not be read, until the value changes.
     fn limit_notice(&self, ui: &mut Ui, value: f32) {
         let id = self.notice_id();
         match ui.data(|data| data.get_temp::<(f32, String)>(id)) {
@@ -169,7 +170,7 @@ impl Row {
     fn number(&self, ui: &mut Ui, value: &mut f32) {
         let span = self.soft.end() - self.soft.start();
         let decimals = self.parameter.decimals();
-        let entered = Cell::new(None);
+        let (entered, fault) = (Cell::new(None), RefCell::new(None));
         let before = *value;
         let number = DragValue::new(value)
             // Limits are reported below the row.
@@ -181,11 +182,16 @@ impl Row {
             .suffix(suffix(self.parameter))
             .custom_formatter(|v, _| short(v, decimals))
             .custom_parser(|text| {
-                let number = typed(text);
+                let read = typed(text, self.parameter.short_unit());
+                let number = read.as_ref().ok().copied();
                 entered.set(number.or(entered.get()));
+                *fault.borrow_mut() = read.err();
                 number
             });
         let response = ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
+        if let Some(fault) = fault.take().filter(|_| entered.get().is_none()) {
+            ui.data_mut(|data| data.insert_temp(self.notice_id(), (*value, fault)));
+        }
         let wanted = entered.get().unwrap_or(f64::from(*value));
         if entered.get().is_none() && !response.changed() {
             return;
@@ -238,11 +244,6 @@ pub(super) fn fine(value: f64) -> String {
     };
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// Parses typed text as a finite number.
-fn typed(text: &str) -> Option<f64> {
-    text.trim().replace('−', "-").parse().ok().filter(|v: &f64| v.is_finite())
 }
 
 /// Text at the left of a row, after the mark of a changed value.

@@ -1,5 +1,7 @@
 //! The panel driven by a mouse without a display: egui lays it out and takes events.
 
+mod typed_fields;
+
 use std::sync::Arc;
 
 use egui::{Event, Modifiers, PointerButton, Pos2, RawInput, Rect, Shape, pos2, vec2};

@@ -1,0 +1,83 @@
+//! Numbers typed into the fields of the panel, and the size of its text.
+
+use super::*;
+use crate::app::objects::Draft;
+
+impl Rig {
+    /// Types into a field without a slider.
+    fn type_into(&mut self, name: &str, typed: &str) {
+        let field = self.place(name).center();
+        self.click(field);
+        self.show([key(egui::Key::A), Event::Text(typed.into())]);
+        self.click(pos2(20.0, 20.0));
+        self.show([]);
+    }
+
+    fn resolution(&self) -> Option<u32> {
+        self.model.draft.as_ref().and_then(|draft| draft.resolution)
+    }
+}
+
+/// A key with Ctrl.
+fn key(key: egui::Key) -> Event {
+    Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::COMMAND }
+}
+
+#[test]
+fn fields_of_the_box_read_units_and_say_what_they_cannot_read() {
+    let mut rig = Rig::new();
+    rig.type_into("solver.resolution", "128 cells");
+    assert_eq!(rig.resolution(), Some(128));
+    for (typed, said) in [("2*50", "no number"), ("64,5", "no whole number"), ("5 kg", "not in cells")] {
+        rig.type_into("solver.resolution", typed);
+        assert_eq!(rig.resolution(), Some(128), "{typed}");
+        assert!(rig.says(said), "{typed}: {:?}", rig.texts);
+    }
+    rig.type_into("solver.resolution", "4");
+    assert_eq!(rig.resolution(), Some(8));
+    assert!(rig.says("8 is the least; 4 was typed"));
+    rig.type_into("solver.resolution", "64");
+    assert!(!rig.says("was typed") && rig.resolution() == Some(64));
+}
+
+#[test]
+fn a_box_beyond_the_memory_cannot_be_applied_and_its_edits_stay() {
+    let mut rig = Rig::new();
+    for (resolution, fits) in [(1024, false), (64, true)] {
+        let draft = Draft { resolution: Some(resolution), ..Draft::default() };
+        rig.model.draft = Some(draft.clone());
+        let apply = rig.place("solver.apply").center();
+        rig.click(apply);
+        assert_eq!(!rig.model.edits.is_empty(), fits, "{resolution}");
+        assert_eq!(rig.model.draft, Some(draft));
+    }
+}
+
+#[test]
+fn rows_read_units_and_commas_and_say_what_they_cannot_read() {
+    let mut rig = Rig::new();
+    for (typed, value) in [("0,07", 0.07), ("2 1/s", 2.0), ("5 kg", 2.0), ("2*50", 2.0)] {
+        rig.enter("fluid.vorticity", typed);
+        assert_eq!(rig.model.settings.params.vorticity, value, "{typed}");
+        rig.show([]);
+        assert_eq!(rig.says("the old value stays"), typed.len() == 4 && value == 2.0, "{typed}");
+    }
+}
+
+#[test]
+fn the_size_of_text_stays_between_its_limits() {
+    let mut rig = Rig::new();
+    for _ in 0..20 {
+        rig.show([key(egui::Key::Minus)]);
+        rig.show([]);
+    }
+    assert!((rig.ctx.zoom_factor() - 0.6).abs() < 1e-3, "{}", rig.ctx.zoom_factor());
+    for _ in 0..60 {
+        rig.show([key(egui::Key::Plus)]);
+        rig.show([]);
+    }
+    assert!((rig.ctx.zoom_factor() - 3.0).abs() < 1e-3, "{}", rig.ctx.zoom_factor());
+    rig.show([key(egui::Key::Num0)]);
+    rig.show([]);
+    assert_eq!(rig.ctx.zoom_factor(), 1.0);
+}

@@ -1,0 +1,164 @@
+//! Typed numbers: with a decimal point or comma, and with their unit or a simple multiple of it. What cannot be read, or
+//! lies beyond the range, is said below the field.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+
+use egui::{DragValue, Id, Response, RichText, Ui, vec2};
+
+use super::row::fine;
+use super::theme;
+
+/// Units that are converted: the unit of the field, the typed one, and its size.
+const MULTIPLES: [(&str, &str, f64); 14] = [
+    ("m", "mm", 1e-3),
+    ("m", "cm", 1e-2),
+    ("m", "km", 1e3),
+    ("m/s", "mm/s", 1e-3),
+    ("m/s", "cm/s", 1e-2),
+    ("m/s", "km/h", 1.0 / 3.6),
+    ("s", "ms", 1e-3),
+    ("s", "min", 60.0),
+    ("°", "degrees", 1.0),
+    ("°", "deg", 1.0),
+    ("°", "rad", 180.0 / std::f64::consts::PI),
+    ("cells", "cell", 1.0),
+    ("K", "°C", 1.0),
+    ("", "%", 1e-2),
+];
+
+/// Reads typed text as a finite number in `unit`.
+///
+/// # Errors
+/// A line that says what is wrong.
+pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
+    let said = text.trim();
+    // A unit such as 1/s begins with a digit: it belongs to the number unless it stands apart.
+    let apart = |text: &&str| text.ends_with(char::is_whitespace);
+    let bare = said.strip_suffix(unit).filter(apart).unwrap_or(said);
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    let (dense, unit) = (plain(bare).replace('−', "-"), plain(unit));
+    // The longest beginning that is a number; a comma is a point if there is no other one.
+    let number = |text: &str| {
+        let decimal = text.contains('.') || text.matches(',').count() > 1;
+        let text = if decimal { text.to_owned() } else { text.replace(',', ".") };
+        text.parse::<f64>()
+            .ok()
+            .filter(|x| x.is_finite() && text.ends_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let ends = dense.char_indices().map(|(at, _)| at).chain([dense.len()]);
+    let found = ends.filter_map(|end| Some((number(&dense[..end])?, &dense[end..]))).next_back();
+    let Some((x, rest)) = found else {
+        return Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays"));
+    };
+    if rest.is_empty() || rest == unit {
+        return Ok(x);
+    }
+    match MULTIPLES.iter().find(|(of, name, _)| *of == unit && *name == rest) {
+        Some((.., size)) => Ok(x * size),
+        None if rest.starts_with(|c: char| c.is_alphabetic()) && !unit.is_empty() => {
+            Err(format!("\u{201c}{said}\u{201d} is not in {unit}; the old value stays"))
+        }
+        None => Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays")),
+    }
+}
+
+/// A number field outside of the rows.
+pub(super) struct Field<'a> {
+    /// Name of the [`notice`] that says what is wrong.
+    pub name: &'static str,
+    pub unit: &'a str,
+    pub range: RangeInclusive<f64>,
+    pub whole: bool,
+    pub width: f32,
+}
+
+impl Field<'_> {
+    /// Shows it. Typed text takes effect when the field is left.
+    pub fn show(self, ui: &mut Ui, number: DragValue) -> Response {
+        let Self { name, unit, range, whole, width } = self;
+        let (least, most) = (*range.start(), *range.end());
+        let fault = RefCell::new(None);
+        let read = |text: &str| {
+            let read = typed(text, unit).and_then(|x| match x {
+                x if whole && x.fract() != 0.0 => {
+                    Err(format!("\u{201c}{}\u{201d} is no whole number; the old value stays", text.trim()))
+                }
+                x => Ok(x),
+            });
+            let limit = |x: f64, word: &str| format!("{} is the {word}; {} was typed", fine(x), text.trim());
+            *fault.borrow_mut() = Some(match &read {
+                Err(why) => Some(why.clone()),
+                Ok(x) if *x < least => Some(limit(least, "least")),
+                Ok(x) if *x > most => Some(limit(most, "most")),
+                Ok(_) => None,
+            });
+            read.ok()
+        };
+        let number = number.range(range).update_while_editing(false).custom_parser(read);
+        let response = ui.add_sized(vec2(width, 20.0), number);
+        let id = id(name);
+        match fault.take() {
+            Some(Some(fault)) => ui.data_mut(|data| data.insert_temp(id, fault)),
+            Some(None) => ui.data_mut(|data| data.remove::<String>(id)),
+            None if response.dragged() => ui.data_mut(|data| data.remove::<String>(id)),
+            None => {}
+        }
+        response
+    }
+}
+
+fn id(name: &str) -> Id {
+    Id::new(("typed number", name))
+}
+
+/// Says what was wrong with the last number typed into the fields of this name.
+pub(super) fn notice(ui: &mut Ui, name: &str) {
+    if let Some(fault) = ui.data(|data| data.get_temp::<String>(id(name))) {
+        ui.horizontal(|ui| {
+            ui.add_space(10.0);
+            ui.label(RichText::new(fault).size(11.0).color(theme::ALARM));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_with_commas_and_units() {
+        for (text, unit, x) in [
+            ("64", "cells", 64.0),
+            ("128 cells", "cells", 128.0),
+            ("0,07", "m", 0.07),
+            ("0.1 m", "m", 0.1),
+            ("50 mm", "m", 0.05),
+            ("1e-3", "m", 1e-3),
+            ("−2.5", "m/s", -2.5),
+            ("36 km/h", "m/s", 10.0),
+            ("9.8 m/s² K", "m/s²K", 9.8),
+            ("1 234", "", 1234.0),
+            (".5", "", 0.5),
+            ("2 1/s", "1/s", 2.0),
+            ("21", "1/s", 21.0),
+            ("30 %", "", 0.3),
+            ("90°", "°", 90.0),
+        ] {
+            let read = typed(text, unit).unwrap();
+            assert!((read - x).abs() < 1e-9 * x.abs(), "{text}: {read}");
+        }
+        for (text, unit) in [
+            ("2*50", ""),
+            ("nan", "m"),
+            ("inf", "m"),
+            ("three", ""),
+            ("", "m"),
+            ("1,000,5", "m"),
+            ("5 kg", "m"),
+        ] {
+            assert!(typed(text, unit).is_err(), "{text}");
+        }
+        assert!(typed("5 kg", "m").unwrap_err().contains("not in m"));
+    }
+}
