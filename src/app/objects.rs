@@ -34,8 +34,13 @@ impl Draft {
 
     /// Sets a value.
     pub fn set(&mut self, key: &str, value: Entry) {
-        self.values.retain(|(set, _)| set != key);
+        self.unset(key);
         self.values.push((key.to_owned(), value));
+    }
+
+    /// Takes a value back: that of the scene stays.
+    pub fn unset(&mut self, key: &str) {
+        self.values.retain(|(set, _)| set != key);
     }
 
     /// The resulting cells and edge of a cell \[m\] of `scene`.

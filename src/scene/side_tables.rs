@@ -34,6 +34,11 @@ pub struct SideFormulas {
 }
 
 impl SideFormulas {
+    /// Whether these are of the lower (0) or upper (1) side along `axis`.
+    pub fn is_of(&self, axis: usize, end: usize) -> bool {
+        (self.axis, self.end) == (axis, end)
+    }
+
     /// For a solver.
     pub fn profile(&self) -> Profile {
         Profile { axis: self.axis, end: self.end, values: Arc::new(self.clone()) }

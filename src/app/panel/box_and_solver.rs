@@ -118,7 +118,12 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
                     set_side(draft, scene, axis, end, &chosen);
                 }
             });
-            if shown == "inflow" {
+            let varies = scene.side_formulas.iter().any(|side| side.is_of(axis, end));
+            if varies && draft.get(&key).is_none() {
+                line(ui, "", "Edit the file to change them.", |ui| {
+                    ui.label(RichText::new("with the formulas of the file").color(theme::QUIET));
+                });
+            } else if shown == "inflow" {
                 inflow(ui, scene, draft, axis, end);
             }
         }
@@ -173,9 +178,17 @@ fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: &
         Some(Entry::Word(word)) => word.clone(),
         _ => word(&scene.config.sides[axis][1 - end]).to_owned(),
     };
-    draft.set(&key(end), Entry::Word(chosen.to_owned()));
-    if (chosen == "periodic") != (other == "periodic") {
-        draft.set(&key(1 - end), Entry::Word(chosen.to_owned()));
+    // A side of the file comes with its velocity, temperature or formulas.
+    let own = |end: usize| word(&scene.config.sides[axis][end]);
+    let mut set = |end: usize, word: &str| match own(end) == word {
+        true => draft.unset(&key(end)),
+        false => draft.set(&key(end), Entry::Word(word.to_owned())),
+    };
+    set(end, chosen);
+    match (chosen == "periodic", other == "periodic") {
+        (true, false) => set(1 - end, chosen),
+        (false, true) => set(1 - end, if own(1 - end) == "periodic" { chosen } else { own(1 - end) }),
+        _ => {}
     }
 }
 
@@ -293,4 +306,26 @@ fn apply(ui: &mut Ui, changed: bool, fits: bool, draft: &mut Draft, out: &mut Ou
         }
     });
     made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_that_is_chosen_again_keeps_what_the_file_says() {
+        let text = "[domain]\nwalls = { y_max = { no-slip = { velocity = [1, 0, 0] } }, y_min = { closed = { temperature = 9 } } }\n";
+        let scene = Scene::parse("lid", text).unwrap();
+        let mut draft = Draft::default();
+        for (end, kept) in [(1, "no-slip"), (0, "closed")] {
+            set_side(&mut draft, &scene, 1, end, "open");
+            assert!(!draft.values.is_empty());
+            set_side(&mut draft, &scene, 1, end, kept);
+            assert_eq!(draft, Draft::default());
+        }
+        set_side(&mut draft, &scene, 1, 1, "periodic");
+        assert_eq!(draft.values.len(), 2, "both ends");
+        set_side(&mut draft, &scene, 1, 1, "no-slip");
+        assert_eq!(draft, Draft::default(), "both are as in the file");
+    }
 }
