@@ -54,9 +54,13 @@ pub(super) fn named(text: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Full path of a typed file.
-pub(super) fn place(text: &str) -> Option<PathBuf> {
-    std::path::absolute(named(text).ok()?).ok()
+/// The file that a typed name is saved to: a scene file, unless the name has another ending.
+///
+/// # Errors
+/// If the text is empty.
+pub(super) fn to_save(text: &str) -> Result<PathBuf, String> {
+    let path = named(text)?;
+    Ok(if path.extension().is_none() { path.with_extension("toml") } else { path })
 }
 
 /// Message for a file that exists already.

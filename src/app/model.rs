@@ -23,6 +23,8 @@ const FOLDED: [&str; 2] = ["Box and solver", "Export"];
 /// State that a person decides.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// Name of the scene's file, or of the scene.
+    pub title: String,
     /// All settings that can be undone.
     pub settings: Settings,
     /// Settings of the scene file, restored by a double-click.
@@ -166,6 +168,7 @@ impl Model {
     pub fn new(scene: Arc<Scene>) -> Self {
         let settings = Settings::of(scene);
         Self {
+            title: settings.scene.name.clone(),
             defaults: settings.clone(),
             history: History::new(settings.clone()),
             settings,

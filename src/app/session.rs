@@ -522,6 +522,7 @@ impl Session {
 
     /// Sends changed values to the worker. Returns whether another scene is shown since the last call.
     pub fn sync(&mut self) -> bool {
+        self.model.title = self.title();
         if self.is_loading() {
             self.model.edits.clear();
             return false;

@@ -115,6 +115,8 @@ enum Stage {
 struct Screen {
     session: Session,
     egui: EguiGlium,
+    /// Name in the title of the window.
+    titled: String,
     pictures: Pictures,
     /// Pictures of the right half during a comparison.
     beside: Option<Pictures>,
@@ -295,6 +297,7 @@ impl Screen {
         Ok(Self {
             session,
             egui,
+            titled: String::new(),
             pictures,
             beside: None,
             display,

@@ -12,7 +12,7 @@ use crate::app::model::{Dialog, Losses, Model, PathForm, Purpose};
 const WIDTH: f32 = 440.0;
 
 pub(super) fn show(ctx: &Context, model: &mut Model, out: &mut Out) {
-    let name = model.settings.scene.name.clone();
+    let name = model.title.clone();
     let Some(dialog) = &mut model.dialog else {
         return;
     };
@@ -86,7 +86,12 @@ fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
 
 /// The error of the typed path, otherwise its full path.
 fn below(ui: &mut Ui, form: &PathForm) {
-    let place = file::place(&form.text).map(|path| path.display().to_string());
+    let path = match form.purpose {
+        Purpose::Open => file::named(&form.text),
+        Purpose::Save => file::to_save(&form.text),
+    };
+    let place = path.ok().and_then(|path| std::path::absolute(path).ok());
+    let place = place.map(|path| path.display().to_string());
     let (text, color) = match (&form.error, place) {
         (Some(error), _) => (error.clone(), theme::ALARM),
         (None, Some(place)) => (place, theme::QUIET),

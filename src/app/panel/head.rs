@@ -43,7 +43,7 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
 
 /// Name of the scene, which opens a menu of the built-in ones.
 fn scenes(ui: &mut Ui, model: &Model, out: &mut Out) {
-    let title = RichText::new(format!("{} ⏷", model.settings.scene.name)).heading().color(theme::TEXT);
+    let title = RichText::new(format!("{} ⏷", model.title)).heading().color(theme::TEXT);
     let menu = ui.menu_button(title, |ui| {
         for line in builtin::NAMES.chunks(3) {
             ui.horizontal(|ui| line.iter().for_each(|name| scene(ui, name, out)));

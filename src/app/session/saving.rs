@@ -49,7 +49,9 @@ impl Session {
                 match done {
                     Ok(()) => self.leaving |= form.leave,
                     Err(error) => {
-                        let replaces = Some(form.text.clone());
+                        let is_taken =
+                            file::to_save(&form.text).is_ok_and(|path| error == file::taken(&path));
+                        let replaces = is_taken.then(|| form.text.clone());
                         self.ask(PathForm { error: Some(error), replaces, ..form });
                     }
                 }
@@ -60,8 +62,7 @@ impl Session {
 
     /// Saves to the chosen file; replaces another one only after a second confirmation.
     pub(super) fn save_as(&mut self, form: &PathForm) -> Result<(), String> {
-        let path = file::named(&form.text)?;
-        let path = if path.extension().is_none() { path.with_extension("toml") } else { path };
+        let path = file::to_save(&form.text)?;
         let own = self.file().is_some_and(|file| file == path);
         if path.exists() && !own && form.replaces.as_ref() != Some(&form.text) {
             return Err(file::taken(&path));
@@ -74,6 +75,16 @@ impl Session {
     /// File of the scene, if there is one.
     pub fn file(&self) -> Option<PathBuf> {
         self.home().map(|home| home.path)
+    }
+
+    /// Name of the file that a save writes; of the scene, if it has no file.
+    pub fn title(&self) -> String {
+        let file = self.file();
+        let stem = file.as_ref().and_then(|path| path.file_stem());
+        stem.map_or_else(
+            || self.model.settings.scene.name.clone(),
+            |stem| stem.to_string_lossy().into_owned(),
+        )
     }
 
     pub(super) fn home(&self) -> Option<Home> {

@@ -310,12 +310,15 @@ fn leaving_with_save_names_a_file_and_never_replaces_another_unasked() {
     type_in(&mut s, &folder.path().join("no/such/folder.toml"));
     s.act(Action::Accept);
     assert!(form(&s).error.is_some() && !s.is_leaving());
-    type_in(&mut s, &path);
+    assert_eq!(form(&s).replaces, None, "nothing would be replaced");
+    type_in(&mut s, &path.with_extension(""));
     s.act(Action::Accept);
-    assert!(form(&s).error.unwrap().contains("already"));
+    assert!(form(&s).error.unwrap().contains("already") && form(&s).replaces.is_some());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "# another\n");
     s.act(Action::Accept);
     assert!(s.is_leaving() && !s.is_unsaved());
+    s.sync();
+    assert_eq!(s.model.title, "mine", "what the next save writes");
     assert_eq!(Scene::load(&path.to_string_lossy(), &[]).unwrap().params.vorticity, 1.25);
 }
 

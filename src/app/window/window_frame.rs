@@ -48,8 +48,10 @@ impl Screen {
         if self.session.gesture().is_some() || self.egui.egui_ctx().is_using_pointer() {
             self.pace.moves(begin);
         }
-        if self.session.sync() {
-            self.window.set_title(&title(&self.session.model.settings.scene.name));
+        self.session.sync();
+        if self.titled != self.session.model.title {
+            self.titled.clone_from(&self.session.model.title);
+            self.window.set_title(&title(&self.titled));
         }
         self.watch.follow(self.session.file());
         self.rescue.follow(begin, |folder| self.session.unsaved_text(folder));
