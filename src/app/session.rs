@@ -49,6 +49,10 @@ pub struct Session {
     pub orbit: Orbit,
     /// Camera of the scene, fitted to the view.
     opened: Orbit,
+    /// Camera that frames the box in the view.
+    framed: Option<Orbit>,
+    /// A chosen camera, and where a narrower view moved it back to.
+    fitted: Option<[Orbit; 2]>,
     /// Cursor.
     pub cursor: Cursor,
     worker: Worker,
@@ -141,6 +145,8 @@ impl Session {
             readout: Readout::new(scene.config.dims, scene.config.h),
             orbit: Orbit::of(&scene.camera),
             opened: Orbit::of(&scene.camera),
+            framed: None,
+            fitted: None,
             cursor: Cursor::in_middle_of(scene.extent()),
             worker,
             sent: Sent { settings: model.settings.clone(), velocity: false },
@@ -181,7 +187,7 @@ impl Session {
         [corner, [0, 1, 2].map(|a| corner[a] + size[a])]
     }
 
-    /// Sets the size of the view \[pt\]. A box that was seen whole stays so.
+    /// Sets the size of the view \[pt\]. A box that was seen whole stays so, and comes near again in a wider view.
     pub fn set_view(&mut self, width: f32, height: f32) {
         let view = Vector2::new(width.max(1.0), height.max(1.0));
         let before = std::mem::replace(&mut self.view, view);
@@ -189,9 +195,17 @@ impl Session {
             return;
         }
         if self.orbit == self.opened {
-            self.stand_as_opened();
-        } else if self.orbit.shows_all(self.extent(), before) {
+            return self.stand_as_opened();
+        }
+        if self.framed == Some(self.orbit) {
+            return self.frame_box();
+        }
+        let moved = self.fitted.take().filter(|[_, fitted]| *fitted == self.orbit);
+        if moved.is_some() || self.orbit.shows_all(self.extent(), before) {
+            let chosen = moved.map_or(self.orbit, |[chosen, _]| chosen);
+            self.orbit = chosen;
             self.orbit.back_away(self.extent(), view);
+            self.fitted = (self.orbit != chosen).then_some([chosen, self.orbit]);
         }
     }
 

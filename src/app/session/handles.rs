@@ -248,6 +248,7 @@ impl Session {
     /// Frames the whole box.
     pub(super) fn frame_box(&mut self) {
         self.orbit.frame(self.extent(), self.view.x / self.view.y);
+        self.framed = Some(self.orbit);
     }
 
     /// Lower and upper corner of the visible smoke \[m\].

@@ -307,6 +307,32 @@ fn a_narrow_view_shows_as_much_across_as_the_pictures_of_the_scene() {
 }
 
 #[test]
+fn a_narrow_view_moves_the_camera_back_and_a_wide_one_brings_it_near_again() {
+    let mut s = session();
+    let narrow_and_wide = |s: &mut Session| {
+        let before = s.orbit;
+        for view in [[200.0, 700.0], [150.0, 700.0], [300.0, 200.0]] {
+            s.set_view(view[0], view[1]);
+            assert!(s.orbit.shows_all(s.extent(), s.view), "{view:?}");
+        }
+        s.set_view(200.0, 700.0);
+        assert!(s.orbit.distance > 1.1 * before.distance);
+        s.set_view(800.0, 600.0);
+        assert_eq!(s.orbit, before);
+    };
+    s.act(Action::Stand(crate::app::orbit::Standpoint::Front));
+    narrow_and_wide(&mut s);
+    s.orbit.turn(Vector2::new(40.0, 10.0));
+    s.orbit.distance *= 1.2;
+    narrow_and_wide(&mut s);
+    s.set_view(200.0, 700.0);
+    s.act(Action::Stand(crate::app::orbit::Standpoint::Front));
+    let narrow = s.orbit.distance;
+    s.set_view(800.0, 600.0);
+    assert!(s.orbit.distance < 0.9 * narrow, "the box fills the wider view too");
+}
+
+#[test]
 fn recorded_frames_follow_the_keyframes_of_the_camera_unless_told_not_to() {
     let text = "[domain]\ncells = [8, 8, 8]\nvoxel = 0.1\n[render.camera]\nkeyframes = [\
                 { time = 0, position = [0.4, 0.4, 2] }, { time = 0.1, position = [2, 0.4, 0.4] }]\n";
