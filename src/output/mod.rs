@@ -41,6 +41,14 @@ pub enum OutputError {
         /// Number of the process.
         holder: Option<u32>,
     },
+    /// Something other than a file has the name: a folder, a device, a pipe.
+    #[error("{} is {what} and no file: it is not replaced; write elsewhere", path.display())]
+    NoFile {
+        /// The name.
+        path: PathBuf,
+        /// Kind of what has it.
+        what: &'static str,
+    },
     /// The file exists already.
     #[error("{} exists already; pass --force to overwrite it", .0.display())]
     Exists(PathBuf),

@@ -2,7 +2,7 @@
 //!
 //! An existing file of that name is checked at the rename, not only at the beginning of the run: see
 //! [`Existing`]. A file that replaces another takes over its mode. A symbolic link is replaced, never written
-//! through.
+//! through. Folders, devices and pipes, and links to them, are never replaced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -52,8 +52,10 @@ impl Aside {
     /// Renames the file to its final name.
     ///
     /// # Errors
-    /// [`OutputError::Exists`] if a file of that name exists by now and must be kept.
+    /// [`OutputError::Exists`] if a file of that name exists by now and must be kept, [`OutputError::NoFile`] if anything but a
+    /// file has the name.
     pub fn keep(mut self, existing: Existing) -> Result<(), OutputError> {
+        check_kind(&self.path)?;
         match existing {
             Existing::Replace => self.replace(),
             Existing::Keep => self.claim(),
@@ -164,6 +166,34 @@ fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
+/// Checks that `path` may become a file: whether anything but a file, or a link to one, has the name.
+fn check_kind(path: &Path) -> Result<(), OutputError> {
+    // A dangling link is free.
+    let Ok(found) = fs::metadata(path) else { return Ok(()) };
+    let what = match found.file_type() {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a folder",
+        kind => special(kind),
+    };
+    Err(OutputError::NoFile { path: path.to_owned(), what })
+}
+
+/// Kind of what is neither file nor folder.
+#[cfg(unix)]
+fn special(kind: fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: fs::FileType) -> &'static str {
+    "a device"
+}
+
 /// Most bytes of a file name: file systems take 255, and the temporary name has a prefix.
 const LONGEST_NAME: usize = 230;
 
@@ -188,11 +218,12 @@ pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), 
     }
 }
 
-/// Checks before any work that `paths` can be written: the length of their names; creates their folders, and checks that they take files
-/// and, unless `force`, that none of the paths exists.
+/// Checks before any work that `paths` can be written: the length of their names, that only files have them and, unless `force`, that none
+/// of them exists; creates their folders, and checks that they take files.
 pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
     let paths: Vec<&Path> = paths.into_iter().collect();
     check_names(paths.iter().copied())?;
+    paths.iter().try_for_each(|path| check_kind(path))?;
     if let Some(taken) = paths.iter().find(|path| !force && is_taken(path)) {
         return Err(OutputError::Exists(taken.to_path_buf()));
     }
@@ -316,6 +347,30 @@ mod tests {
         assert!(matches!(prepare([path.as_path()], false), Err(OutputError::Exists(_))));
         prepare([path.as_path()], true).unwrap();
         assert!(prepare([path.join("below a file").as_path()], true).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_pipes_and_devices_are_never_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("folder")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        std::os::unix::fs::symlink("/dev/null", at("link")).unwrap();
+        for (name, what) in [("folder", "a folder"), ("pipe", "a pipe"), ("link", "a device")] {
+            for force in [false, true] {
+                let message = prepare([at(name).as_path()], force).unwrap_err().to_string();
+                assert!(message.contains(&format!("{name} is {what} and no file")), "{message}");
+                assert!(!message.contains("--force"), "{message}");
+            }
+            let before = fs::symlink_metadata(at(name)).unwrap().file_type();
+            assert!(
+                matches!(write(&at(name), |f| f.write_all(b"x")), Err(OutputError::NoFile { .. })),
+                "{name}"
+            );
+            assert_eq!(fs::symlink_metadata(at(name)).unwrap().file_type(), before);
+        }
+        assert_eq!(names(dir.path()).len(), 3, "nothing is left aside");
     }
 
     #[test]
