@@ -68,7 +68,7 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["bench", "--compare", "nothing.json"], "cannot compare with nothing.json"),
         (&["render", "plume", "--threads", "1,2"], "--threads takes one number"),
         (&["check", "plume", "--set", "domain.cells=[1200, 1200, 1200]"], "over the limit"),
-        (&["bench", "--cells", "2"], "2 is not in 4..=4096"),
+        (&["bench", "--cells", "2"], "2 is not in 8..=4096"),
         (
             &["check", "text", "--set", "initial.smoke.0.shape.text.string=a\u{2603}"],
             "the font has no glyph for `\u{2603}` (U+2603)",

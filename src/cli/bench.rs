@@ -34,7 +34,7 @@ pub struct BenchArgs {
     scene: Option<String>,
     /// Cells along each edge of the box
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "64,128")]
-    #[arg(value_parser = clap::value_parser!(u32).range(4..=4096))]
+    #[arg(value_parser = clap::value_parser!(u32).range(8..=4096))]
     cells: Vec<u32>,
     /// Steps to time
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -164,7 +164,7 @@ impl Case {
             steps.push(self.step(&mut solver, cancel)?);
         }
         let bytes = Solver::memory(&self.scene.config, !self.scene.solids.is_empty());
-        let bandwidth = traffic::copy_bandwidth(self.threads);
+        let bandwidth = traffic::copy_bandwidth(self.threads)?;
         let detail = self.scene.config.detail;
         Ok(Measured { cells: self.cells, detail, threads: self.threads, steps, bytes, bandwidth })
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{CliError, Common, view};
+use super::{CliError, Common, MOST_THREADS, view};
 use crate::foreign;
 use crate::scene::{Problem, closest};
 
@@ -49,9 +49,6 @@ impl TryFrom<String> for Size {
 
 /// Names of the keys.
 const KEYS: [&str; 7] = ["scene", "threads", "cpu", "log", "record_memory", "record_disk", "set"];
-
-/// Largest number of threads, as that of `--threads`.
-const MOST_THREADS: u16 = 1024;
 
 impl Defaults {
     /// Puts the defaults where the command line says nothing.

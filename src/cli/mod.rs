@@ -82,7 +82,7 @@ struct Common {
     set: Vec<String>,
     /// Number of solver threads; 0: one for each processor. `bench` takes a list
     #[arg(long, global = true, value_name = "N", value_delimiter = ',', help_heading = "Everywhere")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=i64::from(MOST_THREADS)), allow_negative_numbers = true)]
     threads: Vec<u16>,
     /// Overwrite existing files
     #[arg(long, global = true, help_heading = "Everywhere")]
@@ -206,6 +206,7 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
 }
 
 /// Prints an error on stderr, with the lines of the scene around it if there are any.
+    let threads = if threads == 0 { threads_of_environment()? } else { threads };
 pub fn report(error: &CliError) {
     tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
 }
@@ -216,6 +217,23 @@ fn tell(text: &str) {
     if mpirun::is_silent() {
         return;
     }
+/// Most threads of a command.
+const MOST_THREADS: u16 = 1024;
+
+/// The number of threads that `RAYON_NUM_THREADS` asks for; 0: none.
+fn threads_of_environment() -> Result<usize, CliError> {
+    const NAME: &str = "RAYON_NUM_THREADS";
+    let text = std::env::var(NAME).unwrap_or_default();
+    // As rayon does: what is no number counts as none.
+    match text.parse::<usize>() {
+        Ok(threads) if threads > usize::from(MOST_THREADS) => Err(CliError::Request(format!(
+            "{NAME} is {threads}; at most {MOST_THREADS} threads are possible"
+        ))),
+        Ok(threads) => Ok(threads),
+        Err(_) => Ok(0),
+    }
+}
+
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 

@@ -1,42 +1,69 @@
 //! Memory floor of a stage: the bytes it must move, over the copy bandwidth of this machine.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
-use crate::solver::Stage;
+use super::CliError;
+use crate::room;
+use crate::solver::{SolverError, Stage};
 
-/// Floats copied by each thread: far more than its caches hold.
+/// Most floats copied by each thread: far more than its caches hold.
 const COPIED: usize = 1 << 24;
+
+/// Most floats copied by all threads.
+const COPIED_BY_ALL: usize = 1 << 26;
 
 /// Number of timed copies; the best counts.
 const REPEATS: usize = 5;
 
+/// Floats that each of `threads` threads copies.
+fn share(threads: usize) -> usize {
+    COPIED.min(COPIED_BY_ALL / threads.max(1))
+}
+
 /// Copy bandwidth of `threads` threads \[B/s\], reads and writes counted.
-pub fn copy_bandwidth(threads: usize) -> f64 {
-    let times: Vec<f64> = (0..REPEATS).map(|_| copy(threads)).collect();
+///
+/// # Errors
+/// If memory or threads are not available.
+pub fn copy_bandwidth(threads: usize) -> Result<f64, CliError> {
+    let times = (0..REPEATS).map(|_| copy(threads)).collect::<Result<Vec<f64>, CliError>>()?;
     let best = times.into_iter().fold(f64::INFINITY, f64::min);
-    (2 * COPIED * threads * size_of::<f32>()) as f64 / best
+    Ok((2 * share(threads) * threads * size_of::<f32>()) as f64 / best)
 }
 
 /// Duration of one copy on all threads \[s\], from the first start to the last end.
-fn copy(threads: usize) -> f64 {
-    let ready = std::sync::Barrier::new(threads);
-    let work = || {
+fn copy(threads: usize) -> Result<f64, CliError> {
+    let count = share(threads);
+    let (ready, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = |mut from: Vec<f32>, mut to: Vec<f32>| {
         // Not zeros: the system would provide those page by page during the copy.
-        let (from, mut to) = (vec![1.0f32; COPIED], vec![2.0f32; COPIED]);
-        ready.wait();
+        from.resize(count, 1.0);
+        to.resize(count, 2.0);
+        ready.fetch_add(1, Ordering::SeqCst);
+        while ready.load(Ordering::SeqCst) < threads && !failed.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
         let began = Instant::now();
         to.copy_from_slice(black_box(&from));
         black_box(&mut to);
         began.elapsed().as_secs_f64()
     };
-    std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        running.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max)
+    let array = || room::vec(count, "the measurement of memory copies");
+    thread::scope(|scope| {
+        let spawn = |_| {
+            let (from, to) = (array()?, array()?);
+            let started = thread::Builder::new().spawn_scoped(scope, || work(from, to));
+            started.map_err(|error| CliError::Solver(SolverError::Threads(error.to_string())))
+        };
+        let running = (0..threads).map(spawn).collect::<Result<Vec<_>, CliError>>();
+        failed.store(running.is_err(), Ordering::SeqCst);
+        Ok(running?.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max))
     })
 }
 
-/// Bytes that a stage must move for each cell, with the default scheme in an empty box full of smoke: each
+/// Bytes that a stage must move for each cell, with the cubic scheme in an empty box full of smoke: each
 /// field it reads once and each it writes twice, because a line is fetched before it is written. None where
 /// that depends on the scene.
 pub fn bytes(stage: Stage) -> Option<f64> {
@@ -68,8 +95,17 @@ mod tests {
 
     #[test]
     fn a_copy_moves_bytes() {
-        let speed = copy_bandwidth(1);
+        let speed = copy_bandwidth(1).unwrap();
         assert!(speed > 1e8 && speed < 1e13, "{speed}");
+    }
+
+    /// 1,024 threads took 128 GiB.
+    #[test]
+    fn all_threads_together_copy_a_bounded_amount() {
+        for threads in [1, 2, 4, 100, 1024] {
+            assert!(share(threads) * threads <= COPIED_BY_ALL, "{threads}");
+        }
+        assert_eq!([share(1), share(4), share(1024)], [COPIED, COPIED, 1 << 16]);
     }
 
     #[test]
