@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use half::f16;
 use thiserror::Error;
+use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -161,7 +162,15 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self, NpzError> {
         let failed = |source| NpzError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(|e| failed(e.into()))?;
+        let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
+            failed(match error {
+                ZipError::Io(error) => error,
+                _ => io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "it is no npz file, or is cut short; write it again",
+                ),
+            })
+        })?;
         Ok(Self { path: path.to_owned(), zip })
     }
 
@@ -171,11 +180,22 @@ impl Reader {
         names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
     }
 
+    /// Opens the array `name`.
+    fn entry(&mut self, name: &str) -> Result<impl Read + use<'_>, NpzError> {
+        let missing =
+            format!("is missing; the file has {}", foreign::shortened(&self.names().join(", "), 200));
+        let (path, file) = (self.path.clone(), format!("{name}.npy"));
+        self.zip.by_name(&file).map_err(|error| match error {
+            ZipError::FileNotFound => NpzError::Array { path, array: name.to_owned(), what: missing },
+            error => NpzError::Read { path, source: error.into() },
+        })
+    }
+
     /// Checks that the array `name` exists with `shape` and a supported type, without reading values.
     pub fn check(&mut self, name: &str, shape: [usize; 3]) -> Result<(), NpzError> {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
-        let mut entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
+        let mut entry = self.entry(name)?;
         let header = Header::read(&mut entry).map_err(failed)?;
         expected(&header, shape).map(drop).map_err(|what| NpzError::Array {
             path,
@@ -190,7 +210,7 @@ impl Reader {
         let path = self.path.clone();
         let failed = |source| NpzError::Read { path: path.clone(), source };
         let wrong = |what: String| NpzError::Array { path: path.clone(), array: name.to_owned(), what };
-        let mut entry = self.zip.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
+        let mut entry = self.entry(name)?;
         let header = Header::read(&mut entry).map_err(failed)?;
         let reading = expected(&header, shape).map_err(wrong)?;
         let count = shape.iter().product::<usize>();
@@ -386,6 +406,21 @@ mod tests {
         raw(&path, "<f4", [1, 1, 2], &[0; 12]);
         let refused = Reader::open(&path).unwrap().array("red", [1, 1, 2]).unwrap_err().to_string();
         assert!(refused.contains("more bytes"), "{refused}");
+    }
+
+    #[test]
+    fn missing_arrays_and_cut_files_are_refused_in_our_own_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.npz");
+        write(File::create(&path).unwrap(), &[], [("u", counting([2, 2, 2]))]).unwrap();
+        let mut npz = Reader::open(&path).unwrap();
+        let missing = "`red` is missing; the file has u";
+        assert!(npz.array("red", [2, 2, 2]).unwrap_err().to_string().contains(missing));
+        assert!(npz.check("red", [2, 2, 2]).unwrap_err().to_string().contains(missing));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let message = Reader::open(&path).err().unwrap().to_string();
+        assert!(message.contains("a.npz: it is no npz file, or is cut short"), "{message}");
     }
 
     #[test]

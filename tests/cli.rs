@@ -406,6 +406,42 @@ fn a_run_knows_the_files_of_its_scene() {
 }
 
 #[test]
+fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
+    let dir = folder();
+    let simulate = |out: &str, more: &[&str]| {
+        let args = ["simulate", "plume", "--frames", "5-6", "--out", out, "--quiet"];
+        let output = updraft(dir.path(), &[&args[..], SMALL, more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    let render = |from: &str, out: &str| {
+        updraft(dir.path(), &["render", "--from", from, "--size", "64x48", "--cpu", "--quiet", "--out", out])
+    };
+    simulate("npz", &["--format", "npz"]);
+    simulate("vdb", &["--format", "vdb", "--precision", "full"]);
+    for from in ["npz", "vdb"] {
+        let output = render(from, &format!("{from}.####.png"));
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let [npz, vdb] = ["npz", "vdb"].map(|from| pixels(&dir.path().join(format!("{from}.0006.png"))).0);
+    let most = npz.iter().zip(&vdb).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(most <= Some(4), "{most:?} of 255");
+    simulate("air", &["--format", "npz", "--fields", "u,v,w"]);
+    refused(
+        &render("air", "a.####.png"),
+        "air/fields.0005.npz has neither smoke nor temperature; simulate with --fields",
+    );
+    let blurred = ["--set", "render.camera.shutter=0.5"];
+    simulate("smoke", &["--format", "npz", "--fields", "red"]);
+    let args = ["render", "--from", "smoke", "--size", "64x48", "--cpu", "--quiet", "--out", "b.####.png"];
+    refused(
+        &updraft(dir.path(), &[&args[..], &blurred].concat()),
+        "smoke/fields.0005.npz has no `u`; simulate with",
+    );
+    std::fs::remove_file(dir.path().join("npz/scene.toml")).unwrap();
+    refused(&render("npz", "c.####.png"), "npz has no scene.toml");
+}
+
+#[test]
 fn fields_are_named_with_a_format() {
     let dir = folder();
     let args = ["simulate", "plume", "--frames", "1", "--fields", "u", "--out", "run"];

@@ -56,7 +56,7 @@ pub struct FlipbookArgs {
     /// Direction of the vertical axis of the motion: up for Unity, down for Unreal
     #[arg(long, value_name = "AXIS", default_value = "up")]
     motion_y: MotionY,
-    /// Render the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
+    /// Render the fields that `updraft simulate --format npz` or `vdb` wrote to DIR, instead of simulating
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Render on the CPU even if OpenGL is available
@@ -100,6 +100,7 @@ pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
         None => (common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?, Supply::Live),
         Some(path) => {
             let folder = RunFolder::at(path);
+            folder.check()?;
             let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
             (scene, Supply::Stored(folder))
         }

@@ -7,9 +7,9 @@ use half::f16;
 use super::CliError;
 use super::frames::Frames;
 use super::simulate::Format;
+use super::stored_frame::StoredFrame;
 use crate::field::Field;
 use crate::grid::Dims;
-use crate::npz::{NpzError, Reader};
 use crate::scene::Scene;
 use crate::snapshot::{Bricks, Snapshot, SolidPose};
 use crate::solver::Config;
@@ -28,6 +28,20 @@ impl RunFolder {
     /// Path of the scene with its overrides, as a file.
     pub fn scene(&self) -> PathBuf {
         self.0.join("scene.toml")
+    }
+
+    /// Refuses a folder that cannot be read, or has no scene.
+    pub fn check(&self) -> Result<(), CliError> {
+        if let Err(error) = std::fs::read_dir(&self.0) {
+            return Err(self.wrong(&format!("cannot be read: {error}")));
+        }
+        if self.scene().exists() {
+            return Ok(());
+        }
+        Err(CliError::Request(format!(
+            "{} has no scene.toml; it is no folder of `updraft simulate`",
+            self.0.display()
+        )))
     }
 
     /// Path of the statistics of each step.
@@ -77,12 +91,12 @@ impl RunFolder {
 
     /// The frames in the folder, from the first to the last.
     pub fn frames(&self) -> Result<Frames, CliError> {
-        let frames = self.numbers("npz")?;
+        let frames = self.frames_of_flow()?.list;
         // As far apart as the nearest two; a missing frame is reported when it is read.
         let step = frames.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
         match (frames.first(), frames.last()) {
             (Some(&first), Some(&last)) => Ok(Frames { first, last, step }),
-            _ => Err(self.wrong("holds no fields.NNNN.npz; simulate with --format npz")),
+            _ => Err(self.wrong("holds no frames")),
         }
     }
 
@@ -100,7 +114,18 @@ impl RunFolder {
         CliError::Request(format!("{}: {what}", self.0.display()))
     }
 
-    /// The frames in the folder that hold a velocity: npz, or vdb if there are none.
+    /// The file with the fields of `frame` and its format: npz, or vdb if there is no such npz.
+    pub fn stored(&self, frame: u32) -> (PathBuf, Format) {
+        let (npz, vdb) = (self.fields(frame), self.vdb(frame));
+        if !npz.exists() && vdb.exists() { (vdb, Format::Vdb) } else { (npz, Format::Npz) }
+    }
+
+    fn open(&self, frame: u32) -> Result<StoredFrame, CliError> {
+        let (path, format) = self.stored(frame);
+        StoredFrame::open(&path, format)
+    }
+
+    /// The frames in the folder that can be read: npz, or vdb if there are none.
     pub fn frames_of_flow(&self) -> Result<FlowFrames, CliError> {
         for (format, extension) in [(Format::Npz, "npz"), (Format::Vdb, "vdb")] {
             let list = self.numbers(extension)?;
@@ -112,26 +137,33 @@ impl RunFolder {
     }
 
     /// Loads the fields of `frame` of `scene` into `snapshot`.
-    pub fn load(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
-        let mut npz = Reader::open(&self.fields(frame))?;
-        snapshot.time = npz.number("time").unwrap_or(0.0);
+    pub fn load(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), CliError> {
+        let mut stored = self.open(frame)?;
+        let order = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
+        let held = stored.fields(&order);
+        if held.is_empty() {
+            return Err(CliError::Request(format!(
+                "{} has neither smoke nor temperature; simulate with --fields red,green,blue,temperature",
+                self.stored(frame).0.display()
+            )));
+        }
+        let time = f64::from(frame) / f64::from(scene.time.frame_rate);
+        snapshot.time = stored.number("time").unwrap_or(time);
         snapshot.serial += 1;
-        let config = place(&mut npz, scene);
+        let config = place(&mut stored, scene)?;
         snapshot.place(&config, (scene.config.origin, scene.config.dims));
         snapshot.velocity.clear();
-        let names = npz.names();
         // Before memory is allocated for a shape that a file names.
-        for field in Field::STORED.into_iter().filter(|field| names.iter().any(|name| name == field.name())) {
-            npz.check(field.name(), field.shape(field.grid(&config).0))?;
+        for field in stored.fields(&Field::STORED) {
+            stored.check(field, &config)?;
         }
         snapshot.smoke.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
-        let order = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
         for (c, field) in order.into_iter().enumerate() {
-            if !names.iter().any(|name| name == field.name()) {
+            if !held.contains(&field) {
                 snapshot.smoke.iter_mut().for_each(|cell| cell[c] = f16::ZERO);
                 continue;
             }
-            let array = npz.array(field.name(), field.shape(field.grid(&config).0))?;
+            let array = stored.array(field, &config)?;
             for (cell, value) in snapshot.smoke.iter_mut().zip(array.values) {
                 cell[c] = f16::from_f32(value);
             }
@@ -148,9 +180,9 @@ impl RunFolder {
 
 impl RunFolder {
     /// Loads the velocity of `frame`, at the centres, into a snapshot that holds its smoke.
-    pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), NpzError> {
-        let mut npz = Reader::open(&self.fields(frame))?;
-        let config = place(&mut npz, scene);
+    pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), CliError> {
+        let mut stored = self.open(frame)?;
+        let config = place(&mut stored, scene)?;
         let (dims, finer) = (config.smoke_dims(), config.detail);
         // The snapshot may have empty cells below the box.
         let below = snapshot.dims.ny.saturating_sub(dims.ny);
@@ -158,7 +190,7 @@ impl RunFolder {
         snapshot.velocity.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
         for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
             let shape = field.shape(config.dims);
-            let faces = npz.array(field.name(), shape)?.values;
+            let faces = stored.array(field, &config)?.values;
             let ahead = shape[..axis].iter().product::<usize>();
             for n in 0..dims.cells() {
                 let cell = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
@@ -173,10 +205,19 @@ impl RunFolder {
 }
 
 /// The configuration of a frame: that of the scene, with the cells and the place of a box that follows its smoke.
-fn place(npz: &mut Reader, scene: &Scene) -> Config {
+///
+/// # Errors
+/// Volumes do not say which box they are of.
+fn place(stored: &mut StoredFrame, scene: &Scene) -> Result<Config, CliError> {
     let mut config = scene.config.clone();
+    if let (true, StoredFrame::Vdb(path, _)) = (config.follow.on, &*stored) {
+        return Err(CliError::Request(format!(
+            "{}: the box followed its smoke (domain.follow), and only npz files say where it was; simulate with --format npz",
+            path.display()
+        )));
+    }
     let mut numbers = |names: [&str; 3]| -> Option<[f64; 3]> {
-        let [x, y, z] = names.map(|name| npz.number(name).filter(|x| x.abs() < 1e6));
+        let [x, y, z] = names.map(|name| stored.number(name).filter(|x| x.abs() < 1e6));
         Some([x?, y?, z?])
     };
     let cells = numbers(["cells_x", "cells_y", "cells_z"]).map(|n| n.map(|n| n as usize));
@@ -185,7 +226,7 @@ fn place(npz: &mut Reader, scene: &Scene) -> Config {
     {
         (config.dims, config.origin) = (dims, first);
     }
-    config
+    Ok(config)
 }
 
 /// Frame number of a file name: 12 of `fields.0012.npz`.

@@ -43,6 +43,7 @@ mod shell_files;
 mod simulate;
 mod simulation;
 mod sink;
+mod stored_frame;
 mod traffic;
 mod view;
 

@@ -34,7 +34,7 @@ pub struct RenderArgs {
     /// [default: updraft-frames/SCENE.####.png]
     #[arg(long, value_name = "PATTERN")]
     out: Option<Pattern>,
-    /// Render the fields that `updraft simulate --format npz` wrote to DIR, instead of simulating
+    /// Render the fields that `updraft simulate --format npz` or `vdb` wrote to DIR, instead of simulating
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Render on the CPU even if OpenGL is available
@@ -89,6 +89,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     };
     let folder = RunFolder::at(path);
     let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
+    folder.check()?;
     // The initial fields no longer matter.
     changes.push("initial={}".into());
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
@@ -195,7 +196,7 @@ impl Feed {
         match supply {
             Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, None, stop)?))),
             Supply::Stored(folder) => {
-                let missing = frames.iter().map(|frame| folder.fields(frame)).find(|path| !path.exists());
+                let missing = frames.iter().map(|frame| folder.stored(frame).0).find(|path| !path.exists());
                 match missing {
                     Some(path) => Err(CliError::Request(format!("{} is missing", path.display()))),
                     None => Ok(Self::Stored(folder)),
@@ -234,7 +235,7 @@ impl Feed {
                     true => folder.load_velocity(frame, scene, snapshot),
                     false => Ok(()),
                 });
-                loaded.map_err(|error| CliError::Request(error.to_string()))?;
+                loaded?;
                 report.show(report.pictures, "");
             }
         }

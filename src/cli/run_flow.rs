@@ -3,12 +3,10 @@
 use super::CliError;
 use super::folder::{FlowFrames, RunFolder};
 use super::simulate::Format;
+use super::stored_frame::StoredFrame;
 use crate::field::Field;
-use crate::foreign;
 use crate::grid::{Faces, Layout};
-use crate::npz::Reader;
 use crate::solver::Solver;
-use crate::volume::Volume;
 
 /// Velocities in the frames of a folder, read as they are needed. Of several ranks each keeps the planes of its slab.
 pub struct RunFlow {
@@ -104,24 +102,14 @@ impl RunFlow {
                 }
             }
         };
-        let wrong = |what: String| CliError::Request(what);
-        if self.frames.format == Format::Npz {
-            let mut npz =
-                Reader::open(&self.folder.fields(frame)).map_err(|error| wrong(error.to_string()))?;
-            for (axis, field) in fields.into_iter().enumerate() {
-                let array = npz.array(field.name(), field.shape(config.dims));
-                let array = array.map_err(|error| wrong(error.to_string()))?;
-                fill(axis, array.shape, &array.values);
-            }
-        } else {
-            let path = self.folder.vdb(frame);
-            let failed = |what: String| wrong(format!("cannot read {}: {what}", path.display()));
-            let bytes = foreign::read(&path, foreign::VOLUME).map_err(|error| failed(error.to_string()))?;
-            let volume = Volume::read(&bytes).map_err(failed)?;
-            for (axis, field) in fields.into_iter().enumerate() {
-                let array = volume.array(field, config.dims, config.h).map_err(failed)?;
-                fill(axis, array.shape, &array.values);
-            }
+        let path = match self.frames.format {
+            Format::Vdb => self.folder.vdb(frame),
+            _ => self.folder.fields(frame),
+        };
+        let mut stored = StoredFrame::open(&path, self.frames.format)?;
+        for (axis, field) in fields.into_iter().enumerate() {
+            let array = stored.array(field, config)?;
+            fill(axis, array.shape, &array.values);
         }
         Ok(faces)
     }
