@@ -343,9 +343,26 @@ fn means_over_time_and_probe_intervals_survive_a_break() {
     assert!(rare["pressure"][0] == 0.0 && rare["pressure"][1..].iter().all(|p| *p != 0.0), "{rare:?}");
     let other = updraft(
         dir.path(),
-        &[&["simulate", "plume", "--frames", "9", "--out", "rest", "--resume"], SMALL, &probes[..]].concat(),
+        &[
+            &[
+                "simulate",
+                "plume",
+                "--frames",
+                "9",
+                "--format",
+                "npz",
+                "--mean-from",
+                "0.2",
+                "--out",
+                "rest",
+                "--resume",
+            ],
+            SMALL,
+            &probes[..],
+        ]
+        .concat(),
     );
-    refused(&other, "holds other means over time");
+    refused(&other, "is of a run with --mean-from 0.1, not with --mean-from 0.2");
 }
 
 /// A run from a stored frame goes on as the unbroken one does, but for one projection more, where its sources do not change in

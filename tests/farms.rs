@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use command::{command, stderr, updraft};
+use command::{command, refused, stderr, updraft};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[16, 24, 16]", "--set", "domain.voxel=0.06", "--threads", "1"];
@@ -84,6 +84,120 @@ fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
     let hidden: Vec<String> =
         files(&dir.path().join("run")).into_keys().filter(|name| name.starts_with('.')).collect();
     assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+/// Sends a signal as Ctrl-C does, and returns what the run says at its end.
+#[cfg(unix)]
+fn interrupted(child: Child) -> String {
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    stderr(&output)
+}
+
+/// The frame of the run that was stopped with `said`.
+fn frame_of(said: &str) -> u32 {
+    let number = said.split("up to frame ").nth(1).and_then(|rest| rest.split(',').next());
+    number.and_then(|number| number.parse().ok()).expect(said)
+}
+
+#[cfg(unix)]
+#[test]
+fn resume_takes_frames_and_formats_from_the_run_and_loses_no_checkpoint() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = interrupted(long_run(dir.path()));
+    assert!(said.contains("continue with `updraft simulate --resume --out run`"), "{said}");
+    let (resume, frame) = (["simulate", "--resume", "--out", "run"], frame_of(&said));
+    for (more, wanted) in [
+        (
+            &["--frames", "1"][..],
+            format!("run/checkpoint is at frame {frame}, and --frames 1-1 end there or before"),
+        ),
+        (&["--format", "vdb"], "is of a run with --format npz, not with --format vdb".into()),
+        (&["--format", "npz", "--fields", "u"], "not with --fields u".into()),
+        (&["--up", "z"], "is of a run with --up y, not with --up z".into()),
+        (&["--mean-from", "0.5", "--format", "npz"], "with no --mean-from, not with --mean-from 0.5".into()),
+    ] {
+        let output = updraft(dir.path(), &[&resume[..], more].concat());
+        refused(&output, &wanted);
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        assert!(dir.path().join("run/checkpoint").exists(), "{more:?}");
+    }
+    let child = start(dir.path(), &resume);
+    let next = dir.path().join(format!("run/fields.{:04}.npz", frame + 2));
+    wait_for("a later frame", || next.exists());
+    assert!(frame_of(&interrupted(child)) > frame);
+}
+
+#[test]
+fn a_run_killed_before_its_first_checkpoint_begins_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = long_run(dir.path());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let again = ["simulate", "--frames", "2", "--format", "npz", "--out", "run", "--resume"];
+    let small = |more: &[&str]| updraft(dir.path(), &[&again[..], SMALL, more].concat());
+    refused(
+        &small(&["plume", "--set", "fluid.vorticity=0.9"]),
+        "it differs in fluid and smoke; choose another --out",
+    );
+    for more in [&[][..], &["plume"], &["--force"]] {
+        let before = std::fs::read(dir.path().join("run/scene.toml")).unwrap();
+        let output = small(more);
+        assert!(output.status.success(), "{more:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("its run begins anew, over its own files"), "{}", stderr(&output));
+        assert!(before == std::fs::read(dir.path().join("run/scene.toml")).unwrap());
+    }
+    std::fs::remove_file(dir.path().join("run/scene.toml")).unwrap();
+    refused(&small(&["--force"]), "run has no run to continue: neither checkpoint nor scene.toml");
+}
+
+#[test]
+fn a_list_of_frames_names_only_files_that_exist() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = [
+        "simulate",
+        "plume",
+        "--format",
+        "vti",
+        "--fields",
+        "red",
+        "--out",
+        "run",
+        "--checkpoint-every",
+        "2",
+    ];
+    let simulate = |frames: &[&str]| updraft(dir.path(), &[&args[..], SMALL, frames].concat());
+    assert!(simulate(&["--frames", "2-4"]).status.success());
+    let output = simulate(&["--frames", "0-6", "--resume"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let list = std::fs::read_to_string(dir.path().join("run/fields.pvd")).unwrap();
+    let named: Vec<&str> = list.split("file=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(named.len(), 5, "{list}");
+    assert!(named.iter().all(|name| dir.path().join("run").join(name).exists()), "{list}");
+}
+
+#[test]
+fn a_run_replaces_neither_its_own_scene_nor_half_of_another_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let simulate = |more: &[&str]| {
+        let args = ["simulate", "--frames", "1-2", "--format", "npz", "--out", "run", "--quiet"];
+        updraft(dir.path(), &[&args[..], more].concat())
+    };
+    assert!(simulate(&[&["plume", "--checkpoint-every", "1"], SMALL].concat()).status.success());
+    let kept = files(&dir.path().join("run"));
+    for more in [&["--force"][..], &["--skip-existing"], &[]] {
+        refused(&simulate(&[&["run/scene.toml"], more].concat()), "run/scene.toml is the scene itself");
+    }
+    let other = [&["plume", "--skip-existing", "--set", "fluid.vorticity=0.9"], SMALL].concat();
+    refused(
+        &simulate(&other),
+        "run/scene.toml is another scene than the one asked for: it differs in fluid and smoke",
+    );
+    assert!(kept == files(&dir.path().join("run")) && dir.path().join("run/checkpoint").exists());
+    let same = simulate(&[&["plume", "--skip-existing"], SMALL].concat());
+    assert!(same.status.success(), "{}", stderr(&same));
 }
 
 #[test]

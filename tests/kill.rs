@@ -164,7 +164,7 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("continue with --resume"), "{text}");
+    assert!(text.contains("continue with `updraft simulate --resume --out run`"), "{text}");
     // Without --resume nothing is overwritten; another scene is refused; the scene of the run is accepted.
     let refused = simulate("run", &["ball.toml"]).wait_with_output().expect("it ends");
     assert_eq!(refused.status.code(), Some(2));
@@ -173,7 +173,7 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     assert_eq!(other.status.code(), Some(2));
     let text = String::from_utf8_lossy(&other.stderr).into_owned();
     assert!(text.contains("another scene, which differs in fluid and smoke"), "{text}");
-    finish(simulate("run", &["--resume", "--format", "npz"]));
+    finish(simulate("run", &["--resume"]));
     assert!(!dir.path().join("run/checkpoint").exists(), "a run that is over keeps none unasked");
     for out in ["run", "whole"] {
         std::fs::write(dir.path().join(out).join("checkpoint"), "").expect("a file");

@@ -43,6 +43,9 @@ pub struct Head {
     /// Whether smoke moved through the flow of another run, as `updraft detail` lets it.
     #[serde(default)]
     pub has_given_flow: bool,
+    /// What the run writes, as [`RunOptions`](super::run_options::RunOptions) reads it.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
     /// Length of each table \[bytes\].
     pub tables: BTreeMap<String, u64>,
     /// Means over time, and the number of sums of each.
@@ -62,7 +65,8 @@ impl Head {
     /// Of a run of `scene` that takes no means yet.
     pub fn new(scene: &Scene, frame: u32, step: u32, tables: BTreeMap<String, u64>) -> Self {
         let program = env!("CARGO_PKG_VERSION").into();
-        Self { program, scene: hashes(scene), frame, step, has_given_flow: false, tables, means: vec![] }
+        let (has_given_flow, options) = (false, BTreeMap::new());
+        Self { program, scene: hashes(scene), frame, step, has_given_flow, options, tables, means: vec![] }
     }
 }
 
@@ -242,6 +246,12 @@ fn check_sum(file: &mut File, length: u64) -> io::Result<bool> {
     let mut end = [0; 4];
     file.read_exact(&mut end)?;
     Ok(u32::from_le_bytes(end) == sum.finalize())
+}
+
+/// The parts in which two scenes give a run other numbers.
+pub fn differences(one: &Scene, other: &Scene) -> Vec<String> {
+    let [one, other] = [one, other].map(hashes);
+    one.into_iter().filter(|(part, hash)| other.get(part) != Some(hash)).map(|(part, _)| part).collect()
 }
 
 /// Hashes each part of `scene` that affects the numbers of a run. Threads, look and pictures do not.

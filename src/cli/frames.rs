@@ -1,6 +1,9 @@
-//! Values on the command line: a range of frames, a size.
+//! Values on the command line: a range of frames, a size, numbers within limits.
 
+use std::fmt;
 use std::str::FromStr;
+
+use crate::parameter;
 
 /// Frames `first` to `last`, both included, `step` apart. Frame n is the state at n / frame_rate; frame 0 is the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,14 @@ impl Frames {
     /// Whether it contains a frame.
     pub fn contains(self, frame: u32) -> bool {
         (self.first..=self.last).contains(&frame) && (frame - self.first).is_multiple_of(self.step)
+    }
+}
+
+impl fmt::Display for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { first, last, step } = self;
+        write!(f, "{first}-{last}")?;
+        if *step > 1 { write!(f, ":{step}") } else { Ok(()) }
     }
 }
 
@@ -67,14 +78,48 @@ impl FromStr for Size {
     }
 }
 
+/// Reads the value of the parameter `path`, within its hard range.
+pub fn value_of(path: &str, text: &str) -> Result<f32, String> {
+    let number: f32 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    parameter::of(path).complaint(number.into()).map_or(Ok(number), Err)
+}
+
+/// Reads an instant from the start on \[s\].
+pub fn instant(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "it is no number of seconds".to_owned())?;
+    let is_possible = seconds.is_finite() && seconds >= 0.0;
+    if is_possible { Ok(seconds) } else { Err("an instant is a finite number of seconds, 0 or more".into()) }
+}
+
+/// Reads a share above zero.
+pub fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let is_possible = share.is_finite() && share > 0.0;
+    if is_possible { Ok(share) } else { Err("a share is a finite number above 0, such as 0.01".into()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn numbers_out_of_range_are_refused() {
+        for text in ["nan", "-1", "inf", "x", "-0.1"] {
+            assert!(instant(text).is_err() && share(text).is_err(), "{text}");
+            assert!(value_of("render.medium.noise", text).is_err(), "{text}");
+        }
+        assert!(share("0").is_err());
+        assert_eq!((instant("0"), share("1e-3")), (Ok(0.0), Ok(1e-3)));
+        assert_eq!(value_of("turbulence.strength", "1.5"), Ok(1.5));
+    }
+
+    #[test]
     fn ranges_and_sizes() {
         assert_eq!("1-240".parse(), Ok(Frames { first: 1, last: 240, step: 1 }));
         let tens: Frames = "5-240:10".parse().unwrap();
+        for text in ["1-240", "5-235:10", "24-24"] {
+            assert_eq!(text.parse::<Frames>().unwrap().to_string(), text);
+        }
         assert_eq!((tens.last, tens.count(), tens.iter().nth(2)), (235, 24, Some(25)));
         assert!(tens.contains(15) && !tens.contains(16) && !tens.contains(245));
         assert_eq!("24".parse::<Frames>().map(Frames::count), Ok(1));

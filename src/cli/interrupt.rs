@@ -36,6 +36,11 @@ fn came(signal: i32) {
 pub fn catch() -> &'static AtomicBool {
     if let Err(error) = listen() {
         // Already caught, or a system without signals: Ctrl-C then ends the process as usual.
+/// The flag that the first signal sets, whether signals are caught yet or not.
+pub fn flag() -> &'static AtomicBool {
+    &STOP
+}
+
         tracing::debug!("Ctrl-C is not caught: {error}");
     }
     &STOP

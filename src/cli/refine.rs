@@ -1,9 +1,10 @@
 //! `updraft detail`: finer smoke through the flow of a finished run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::frames::Frames;
-use super::simulate::{self, Format, Precision, SimulateArgs};
+use super::frames::{Frames, value_of};
+use super::run_options::RunOptions;
+use super::simulate::{self, Detail, Format, Precision, SimulateArgs};
 use super::{CliError, Common, folder::RunFolder, run_flow::RunFlow};
 use crate::field::Field;
 use crate::parameter;
@@ -27,30 +28,31 @@ pub struct DetailArgs {
     up: u8,
     /// Strength of the turbulence [default: that of the scene, or 1 if it has none]
     #[arg(long, value_name = "STRENGTH")]
+    #[arg(value_parser = |text: &str| value_of("turbulence.strength", text), allow_negative_numbers = true)]
     strength: Option<f32>,
-    /// Frames to write [default: those of the run]
+    /// Frames to write [default: those of the run in DIR, or with --resume those of the run in OUT]
     #[arg(long, value_name = "A-B[:STEP]", allow_hyphen_values = true)]
     frames: Option<Frames>,
     /// Folder for the finer frames [default: DIR-detail]
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
-    /// Formats of the frames [default: that of the run]
+    /// Formats of the frames [default: that of the run in DIR, or with --resume those of the run in OUT]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
-    /// Fields to write
+    /// Fields to write [default: temperature,red,green,blue, or with --resume those of the run in OUT]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    #[arg(default_values_t = [Field::Temperature, Field::Red, Field::Green, Field::Blue])]
     fields: Vec<Field>,
-    /// The axis that points up in vdb files
-    #[arg(long, value_name = "AXIS", default_value = "y")]
-    up_axis: Up,
-    /// Precision of the values in vdb files
-    #[arg(long, value_name = "PRECISION", default_value = "half")]
-    precision: Precision,
+    /// The axis that points up in vdb files [default: y, or with --resume that of the run in OUT]
+    #[arg(long, value_name = "AXIS")]
+    up_axis: Option<Up>,
+    /// Precision of the values in vdb files [default: half, or with --resume that of the run in OUT]
+    #[arg(long, value_name = "PRECISION")]
+    precision: Option<Precision>,
     /// Write OUT/checkpoint at the start, after every N frames and at the end; --resume continues from it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_every: Option<u32>,
-    /// Continue from OUT/checkpoint, which Ctrl-C writes too; without one, start anew
+    /// Continue from OUT/checkpoint, which Ctrl-C writes too; without one, begin the run, over what a killed run of the same
+    /// scene left
     #[arg(long)]
     resume: bool,
     /// Keep existing files of frames; tables are written anew
@@ -62,32 +64,32 @@ pub struct DetailArgs {
 pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.dir);
     let frames = folder.frames_of_flow()?;
-    let coarse = scene(args, common, &folder, &[])?;
+    let coarse = scene(common, &folder, &[])?;
     if coarse.config.follow.on {
         return Err(CliError::Request(format!(
             "{}: its box followed the smoke (domain.follow), so its frames are of several boxes; simulate it in one box",
             args.dir.display()
         )));
     }
-    let scene = scene(args, common, &folder, &changes(args, &coarse)?)?;
+    let scene = scene(common, &folder, &changes(args, &coarse)?)?;
     let out = match &args.out {
         Some(out) => out.clone(),
-        None => {
-            let name = args.dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_owned()));
-            let mut name = name.unwrap_or_else(|| "updraft-run".into());
-            name.push("-detail");
-            args.dir.join("..").join(name)
-        }
+        None => beside(&args.dir),
     };
-    let wanted = args.frames.unwrap_or(frames.range()?);
-    let flow = RunFlow::new(folder, frames, wanted.last)?;
-    let format = if args.format.is_empty() { vec![flow.format()] } else { args.format.clone() };
+    let (range, input) = (frames.range()?, folder.scene());
+    let flow = RunFlow::new(folder, frames, args.frames.unwrap_or(range).last)?;
+    let usual = RunOptions {
+        frames: range,
+        format: vec![flow.format()],
+        fields: vec![Field::Temperature, Field::Red, Field::Green, Field::Blue],
+        ..RunOptions::default()
+    };
     let simulate = SimulateArgs {
         scene: None,
-        frames: wanted,
+        frames: args.frames,
         out,
         steady: None,
-        format,
+        format: args.format.clone(),
         fields: args.fields.clone(),
         mean_from: None,
         up: args.up_axis,
@@ -96,23 +98,43 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
         resume: args.resume,
         skip_existing: args.skip_existing,
     };
-    simulate::through(&simulate, common, &scene, flow)
+    let detail = Detail { scene: &scene, input, usual, again: again(args, common) };
+    simulate::through(&simulate, common, detail, flow)
+}
+
+/// The folder for what becomes of the run in `dir`: beside it as it is named, also where that is a link.
+fn beside(dir: &Path) -> PathBuf {
+    let with_end = |name: &std::ffi::OsStr| {
+        let mut name = name.to_owned();
+        name.push("-detail");
+        name
+    };
+    match dir.file_name() {
+        Some(name) => dir.with_file_name(with_end(name)),
+        // `.` and `..` have the name of the folder that they mean.
+        None => {
+            let name = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_owned()));
+            dir.join("..").join(with_end(&name.unwrap_or_else(|| "updraft-run".into())))
+        }
+    }
+}
+
+/// The command that continues this one, up to `--out`.
+fn again(args: &DetailArgs, common: &Common) -> Vec<String> {
+    let dir = args.dir.display().to_string();
+    let mut words =
+        ["updraft", "detail", &dir, "--resume", "--up", &args.up.to_string()].map(str::to_owned).to_vec();
+    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    args.strength.into_iter().for_each(|strength| option("--strength", strength.to_string()));
+    common.set.iter().for_each(|set| option("--set", set.clone()));
+    words.push("--out".into());
+    words
 }
 
 /// The scene of the run in `folder`, changed.
-fn scene(
-    args: &DetailArgs,
-    common: &Common,
-    folder: &RunFolder,
-    changes: &[String],
-) -> Result<Scene, CliError> {
+fn scene(common: &Common, folder: &RunFolder, changes: &[String]) -> Result<Scene, CliError> {
     let path = folder.scene();
-    if !path.exists() {
-        let dir = args.dir.display();
-        return Err(CliError::Request(format!(
-            "{dir} has no scene.toml; it is no folder of `updraft simulate`"
-        )));
-    }
+    folder.check()?;
     common.scene(&path.display().to_string(), changes)
 }
 
@@ -132,4 +154,23 @@ fn changes(args: &DetailArgs, coarse: &Scene) -> Result<Vec<String>, CliError> {
         changes.push(format!("turbulence.strength={strength:?}"));
     }
     Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finer_frames_lie_beside_their_run_as_it_is_named() {
+        let cases = [
+            ("run", "run-detail"),
+            ("run/", "run-detail"),
+            ("a/run/.", "a/run-detail"),
+            ("/a/b", "/a/b-detail"),
+        ];
+        for (dir, out) in cases {
+            assert_eq!(beside(Path::new(dir)), Path::new(out), "{dir}");
+        }
+        assert!(beside(Path::new(".")).starts_with("./.."));
+    }
 }

@@ -10,12 +10,15 @@ use clap::ValueEnum;
 
 use super::checkpoint::Checkpoint;
 use super::folder::RunFolder;
-use super::frames::Frames;
+use super::frames::{self, Frames};
 use super::means::FieldMeans;
 use super::progress::Progress;
 use super::run_flow::RunFlow;
+use super::run_options::{self, RunOptions};
+use super::run_start;
 use super::run_tables::{Tables, moved_box};
 use super::simulation::Run;
+use super::steady::Steady;
 use super::{CliError, Common, interrupt, say, tell};
 use crate::comm::Comm;
 use crate::field::{self, Field};
@@ -24,7 +27,7 @@ use crate::output::lock::{Lock, Share};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, vti};
 use crate::scene::Scene;
-use crate::solver::{Solver, StepStats};
+use crate::solver::Solver;
 use crate::volume::{self, Frame, Up, VdbOptions};
 
 /// Simulate a scene and write statistics, probes and fields.
@@ -34,39 +37,39 @@ pub struct SimulateArgs {
     #[arg(value_name = "SCENE")]
     pub(super) scene: Option<String>,
     /// Frames whose fields are written: a range, every STEPth of a range, or one; the run ends with the last.
-    /// Frame 0 is the start
-    #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
-    pub(super) frames: Frames,
+    /// Frame 0 is the start [default: 1-120, or with --resume those of the run]
+    #[arg(long, value_name = "A-B[:STEP]", allow_hyphen_values = true)]
+    pub(super) frames: Option<Frames>,
     /// Folder for stats.csv, probes and fields
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
     pub(super) out: PathBuf,
     /// End when the kinetic energy has changed by less than this share per second for a whole second, with
     /// the fields of that frame. --resume starts the second anew
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = frames::share, allow_negative_numbers = true)]
     pub(super) steady: Option<f64>,
-    /// Formats of the fields; none: statistics and probes only
+    /// Formats of the fields; none: statistics and probes only [default: none, or with --resume those of the run]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     pub(super) format: Vec<Format>,
-    /// Fields to write [default: those that a run can start from]
+    /// Fields to write [default: those that a run can start from, or with --resume those of the run]
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
-    #[arg(default_values_t = Field::STORED, hide_default_value = true)]
     pub(super) fields: Vec<Field>,
     /// Write DIR/mean.npz at the end: the means of these fields over time, from this instant on
-    #[arg(long, value_name = "SECONDS", requires = "format")]
+    #[arg(long, value_name = "SECONDS", requires = "format", value_parser = frames::instant, allow_negative_numbers = true)]
     pub(super) mean_from: Option<f64>,
-    /// The axis that points up in vdb files
-    #[arg(long, value_name = "AXIS", default_value = "y")]
-    pub(super) up: Up,
-    /// Precision of the values in vdb files
-    #[arg(long, value_name = "PRECISION", default_value = "half")]
-    pub(super) precision: Precision,
+    /// The axis that points up in vdb files [default: y, or with --resume that of the run]
+    #[arg(long, value_name = "AXIS")]
+    pub(super) up: Option<Up>,
+    /// Precision of the values in vdb files [default: half, or with --resume that of the run]
+    #[arg(long, value_name = "PRECISION")]
+    pub(super) precision: Option<Precision>,
     /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume continues from it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) checkpoint_every: Option<u32>,
-    /// Continue from DIR/checkpoint, which Ctrl-C writes too; without one, start a run
+    /// Continue from DIR/checkpoint, which Ctrl-C writes too; without one, begin the run, over what a killed run of the same
+    /// scene left
     #[arg(long)]
     pub(super) resume: bool,
-    /// Keep existing files of frames; tables are written anew
+    /// Keep existing files of frames of the same scene; tables are written anew
     #[arg(long)]
     pub(super) skip_existing: bool,
 }
@@ -94,7 +97,6 @@ pub(super) enum Precision {
 /// Runs the command.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.out);
-    let stop = interrupt::catch();
     let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
     if saved.as_ref().is_some_and(|saved| saved.head.has_given_flow) {
         return Err(CliError::Request(format!(
@@ -102,27 +104,57 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
             args.out.display()
         )));
     }
-    let scene = scene(args, common, &folder, saved.as_ref())?;
-    let replaces = common.force || args.skip_existing || saved.is_some();
+    let options = RunOptions::of(args, saved.as_ref(), &RunOptions::default())?;
+    let scene = run_start::scene(args, common, &folder, saved.as_ref())?;
+    let input = args.scene.as_ref().map_or_else(|| folder.scene(), PathBuf::from);
+    let restarts = saved.is_none() && run_start::restarts(args, common, &scene, Some(&input), &folder)?;
+    let replaces = common.force || args.skip_existing || saved.is_some() || restarts;
     let existing = Existing::forced(replaces);
-    let job = Job { args, scene: &scene, folder: &folder, existing, comm: common.comm.clone() };
+    let again = ["updraft", "simulate", "--resume", "--out"].map(str::to_owned).to_vec();
+    let again = again_with(again, args);
+    let comm = common.comm.clone();
+    let job = Job { args, options, scene: &scene, folder: &folder, existing, restarts, again, comm };
     job.check()?;
-    let _lock = if job.is_first() { Some(job.lock()?) } else { None };
-    let (run, tables) = match saved {
-        Some(saved) => job.resume(saved, common, None)?,
-        None => job.begin(common, None)?,
-    };
-    job.advance(run, tables, common, stop)
+    job.run(saved, common, None)
 }
 
-/// Simulates the smoke of `scene` alone, through a flow that is given.
+/// The command `words` that continues a run into the folder of `args`.
+fn again_with(mut words: Vec<String>, args: &SimulateArgs) -> String {
+    words.push(args.out.display().to_string());
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    };
+    option("--checkpoint-every", args.checkpoint_every.map(|n| n.to_string()));
+    option("--steady", args.steady.map(|share| share.to_string()));
+    words.extend(args.skip_existing.then(|| "--skip-existing".to_owned()));
+    run_options::command(words)
+}
+
+/// A run of smoke alone, through a flow that is given.
+pub(super) struct Detail<'a> {
+    /// The scene with finer smoke.
+    pub scene: &'a Scene,
+    /// The file of the scene of the flow.
+    pub input: PathBuf,
+    /// What it writes unless its arguments say otherwise.
+    pub usual: RunOptions,
+    /// The command that continues it, up to `--out`.
+    pub again: Vec<String>,
+}
+
+/// Simulates smoke alone, through `flow`.
 pub(super) fn through(
     args: &SimulateArgs,
     common: &Common,
-    scene: &Scene,
+    detail: Detail,
     flow: RunFlow,
 ) -> Result<(), CliError> {
-    let (folder, stop) = (RunFolder::at(&args.out), interrupt::catch());
+    let Detail { scene, input, usual, again } = detail;
+    let folder = RunFolder::at(&args.out);
+    if run_start::is_same(&input, &folder.scene()) {
+        let text = "is the folder of the flow; choose another --out";
+        return Err(CliError::Request(format!("{} {text}", args.out.display())));
+    }
     let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
     if let Some(saved) = &saved {
         if !saved.head.has_given_flow {
@@ -131,69 +163,15 @@ pub(super) fn through(
         }
         saved.check(scene, true)?;
     }
-    let existing = Existing::forced(common.force || args.skip_existing || saved.is_some());
-    let job = Job { args, scene, folder: &folder, existing, comm: common.comm.clone() };
-    if args.fields.contains(&Field::Pressure) {
+    let options = RunOptions::of(args, saved.as_ref(), &usual)?;
+    let restarts = saved.is_none() && run_start::restarts(args, common, scene, None, &folder)?;
+    let existing = Existing::forced(common.force || args.skip_existing || saved.is_some() || restarts);
+    if options.fields.contains(&Field::Pressure) {
         return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
-    let _lock = if job.is_first() { Some(job.lock()?) } else { None };
-    let (run, tables) = match saved {
-        Some(saved) => job.resume(saved, common, Some(flow))?,
-        None => job.begin(common, Some(flow))?,
-    };
-    job.advance(run, tables, common, stop)
-}
-
-/// Detects a steady flow.
-struct Steady {
-    /// Relative change of the kinetic energy below which the flow is steady \[1/s\].
-    share: f64,
-    /// Time \[s\] and energy of the last frame.
-    last: Option<(f64, f64)>,
-    /// Time since which the energy has not changed \[s\].
-    since: Option<f64>,
-}
-
-impl Steady {
-    fn new(share: f64) -> Self {
-        Self { share, last: None, since: None }
-    }
-
-    /// Whether the energy has hardly changed for a second. Air at rest does not count: the flow has not begun
-    /// yet.
-    fn reached(&mut self, stats: &StepStats) -> bool {
-        let (time, energy) = (stats.time, stats.kinetic_energy);
-        let Some((before, was)) = self.last.replace((time, energy)) else { return false };
-        if energy > 0.0 && (energy - was).abs() < self.share * energy * (time - before) {
-            time - *self.since.get_or_insert(before) >= 1.0
-        } else {
-            self.since = None;
-            false
-        }
-    }
-}
-
-/// Loads the requested scene, or that of the resumed run.
-fn scene(
-    args: &SimulateArgs,
-    common: &Common,
-    folder: &RunFolder,
-    saved: Option<&Checkpoint>,
-) -> Result<Scene, CliError> {
-    match (&args.scene, saved) {
-        (Some(name), Some(saved)) => {
-            let scene = common.scene(name, &[])?;
-            saved.check(&scene, true)?;
-            Ok(scene)
-        }
-        (None, Some(saved)) => {
-            // The initial fields no longer matter.
-            let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
-            saved.check(&scene, false)?;
-            Ok(scene)
-        }
-        (name, None) => common.scene(name.as_deref().unwrap_or("plume"), &[]),
-    }
+    let (again, comm) = (again_with(again, args), common.comm.clone());
+    let job = Job { args, options, scene, folder: &folder, existing, restarts, again, comm };
+    job.run(saved, common, Some(flow))
 }
 
 /// Removes the file at `path`, if it exists.
@@ -209,10 +187,15 @@ fn remove(path: &Path) -> Result<(), OutputError> {
 /// Output of a run.
 struct Job<'a> {
     args: &'a SimulateArgs,
+    options: RunOptions,
     scene: &'a Scene,
     folder: &'a RunFolder,
     /// Treatment of existing files.
     existing: Existing,
+    /// Whether it takes the place of a run of the same scene.
+    restarts: bool,
+    /// The command that continues it.
+    again: String,
     /// The ranks that share the run. The first writes all files.
     comm: Option<Arc<dyn Comm>>,
 }
@@ -223,6 +206,24 @@ impl Job<'_> {
         self.comm.as_ref().is_none_or(|comm| comm.rank() == 0)
     }
 
+    /// Runs from the beginning or from a checkpoint to the last frame.
+    fn run(&self, saved: Option<Checkpoint>, common: &Common, flow: Option<RunFlow>) -> Result<(), CliError> {
+        let _lock = if self.is_first() { Some(self.lock()?) } else { None };
+        let (run, tables) = match saved {
+            Some(saved) => self.resume(saved, common, flow)?,
+            None => {
+                if self.restarts && !common.quiet {
+                    let out = self.args.out.display();
+                    tell(&format!(
+                        "updraft: {out} has no checkpoint; its run begins anew, over its own files"
+                    ));
+                }
+                self.begin(flow)?
+            }
+        };
+        self.advance(run, tables, common, interrupt::catch())
+    }
+
     /// Advances a run to its last frame.
     fn advance(
         &self,
@@ -231,14 +232,15 @@ impl Job<'_> {
         common: &Common,
         stop: &AtomicBool,
     ) -> Result<(), CliError> {
-        let mut progress = Progress::new(self.args.frames.last, common.quiet || !self.is_first());
+        let mut progress = Progress::new(self.options.frames.last, common.quiet || !self.is_first());
         // Files that must be on the disk before the next checkpoint.
         let mut written = Vec::new();
         let mut steady = self.args.steady.map(Steady::new);
         let mut is_steady =
             |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
         let mut ends = is_steady(&run);
-        while run.frame() < self.args.frames.last && !ends {
+        let last = self.options.frames.last;
+        while run.frame() < last && !ends {
             let finished = run.step()?;
             tables.step(&mut run, finished)?;
             let frame = run.frame();
@@ -249,16 +251,17 @@ impl Job<'_> {
                 progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
             }
             let stopped = run.solver().any_rank(stop.load(Ordering::Relaxed));
-            let stopped = stopped && frame < self.args.frames.last && !ends;
-            let due = |every: u32| frame.is_multiple_of(every) || frame == self.args.frames.last || ends;
+            let stopped = stopped && frame < last && !ends;
+            let due = |every: u32| frame.is_multiple_of(every) || frame == last || ends;
             if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
                 self.save(&mut run, &mut tables, &mut written)?;
             }
             if stopped {
                 return Err(CliError::Stopped(format!(
-                    "{}; {} has the run up to frame {frame}, continue with --resume",
+                    "{}; {} has the run up to frame {frame}, continue with `{}`",
                     interrupt::by(),
-                    self.args.out.display()
+                    self.args.out.display(),
+                    self.again
                 )));
             }
         }
@@ -267,7 +270,7 @@ impl Job<'_> {
             self.write_means(&tables, run.solver())?;
         }
         if self.args.checkpoint_every.is_none() && self.is_first() {
-            // It is outdated now.
+            // It is outdated now: a run has at least one step before its end.
             remove(&self.folder.checkpoint())?;
         }
         drop(progress);
@@ -276,9 +279,11 @@ impl Job<'_> {
     }
 
     /// Begins a run and its files.
-    fn begin(&self, common: &Common, flow: Option<RunFlow>) -> Result<(Run, Tables), CliError> {
+    fn begin(&self, flow: Option<RunFlow>) -> Result<(Run, Tables), CliError> {
         let Self { args, scene, .. } = *self;
-        let mut run = Run::new(scene, self.comm.clone(), interrupt::catch())?;
+        // Until then a signal ends the program at once: initial formulas may take minutes, and nothing is written yet.
+        let mut run = Run::new(scene, self.comm.clone(), interrupt::flag())?;
+        interrupt::catch();
         flow.into_iter().for_each(|flow| run.follow(flow));
         if let Some(comm) = self.comm.as_ref().filter(|comm| comm.size() > 1) {
             let [thin, thick] =
@@ -286,8 +291,8 @@ impl Job<'_> {
             tracing::info!("{thin} to {thick} planes and {} threads on each rank", run.solver().threads());
         }
         self.keep_pressure(&mut run);
-        let mut tables = if self.is_first() { self.begin_files(common)? } else { Tables::none(scene) };
-        tables.means = args.mean_from.map(|from| FieldMeans::new(&args.fields, from, run.solver()));
+        let mut tables = if self.is_first() { self.begin_files()? } else { Tables::none(scene) };
+        tables.means = self.field_means(&run);
         tables.step(&mut run, true)?;
         tables.flush()?;
         let mut written = self.write_frame(0, false, &mut run)?;
@@ -298,19 +303,20 @@ impl Job<'_> {
     }
 
     /// Makes the files that a run begins with.
-    fn begin_files(&self, common: &Common) -> Result<Tables, CliError> {
-        let Self { args, scene, folder, existing, .. } = *self;
+    fn begin_files(&self) -> Result<Tables, CliError> {
+        let Self { scene, folder, existing, .. } = *self;
         let (tables, fields) = (self.tables(), self.fields());
-        whole::prepare(tables.iter().map(PathBuf::as_path), common.force || args.skip_existing)
-            .and_then(|()| {
-                whole::prepare(fields.iter().map(PathBuf::as_path), common.force || args.skip_existing)
-            })
+        let replaces = existing == Existing::Replace;
+        whole::prepare(tables.iter().map(PathBuf::as_path), replaces)
+            .and_then(|()| whole::prepare(fields.iter().map(PathBuf::as_path), replaces))
             .map_err(CliError::Target)?;
         remove(&folder.checkpoint())?;
-        let text = scene.text()?;
-        whole::write_over(&folder.scene(), existing, |file| {
-            std::io::Write::write_all(file, text.as_bytes())
-        })?;
+        if !self.restarts {
+            let text = scene.text()?;
+            whole::write_over(&folder.scene(), existing, |file| {
+                std::io::Write::write_all(file, text.as_bytes())
+            })?;
+        }
         Ok(Tables::create(scene, folder, existing)?)
     }
 
@@ -322,7 +328,8 @@ impl Job<'_> {
         flow: Option<RunFlow>,
     ) -> Result<(Run, Tables), CliError> {
         let Self { scene, folder, .. } = self;
-        let mut run = Run::resume(scene, self.comm.clone(), &mut saved, interrupt::catch())?;
+        let mut run = Run::resume(scene, self.comm.clone(), &mut saved, interrupt::flag())?;
+        interrupt::catch();
         flow.map_or(Ok(()), |flow| run.follow_on(flow, scene, self.comm.clone()))?;
         self.keep_pressure(&mut run);
         let mut tables = Tables::none(scene);
@@ -332,7 +339,7 @@ impl Job<'_> {
             whole::prepare(paths.iter().map(PathBuf::as_path), true).map_err(CliError::Target)?;
             tables = Tables::resume(scene, folder, &saved.head.tables)?;
         }
-        tables.means = self.args.mean_from.map(|from| FieldMeans::new(&self.args.fields, from, run.solver()));
+        tables.means = self.field_means(&run);
         saved.restore_means(&mut tables.means())?;
         if !common.quiet {
             tell(&format!("updraft: continuing after frame {}", run.frame()));
@@ -340,14 +347,19 @@ impl Job<'_> {
         Ok((run, tables))
     }
 
+    fn field_means(&self, run: &Run) -> Option<FieldMeans> {
+        let RunOptions { fields, mean_from, .. } = &self.options;
+        mean_from.map(|from| FieldMeans::new(fields, from, run.solver()))
+    }
+
     /// Refuses what the scene cannot give.
     fn check(&self) -> Result<(), CliError> {
-        let (config, args) = (&self.scene.config, self.args);
+        let (config, options) = (&self.scene.config, &self.options);
         match () {
-            () if config.frozen && args.fields.contains(&Field::Pressure) => {
+            () if config.frozen && options.fields.contains(&Field::Pressure) => {
                 Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
             }
-            () if config.follow.on && args.mean_from.is_some() => Err(CliError::Request(
+            () if config.follow.on && options.mean_from.is_some() => Err(CliError::Request(
                 "--mean-from: the fields of a box that follows its smoke (domain.follow) have no mean over time".into(),
             )),
             () => Ok(()),
@@ -366,7 +378,7 @@ impl Job<'_> {
     }
 
     fn keep_pressure(&self, run: &mut Run) {
-        if self.args.fields.contains(&Field::Pressure) {
+        if self.options.fields.contains(&Field::Pressure) {
             run.keep_pressure();
         }
     }
@@ -375,13 +387,14 @@ impl Job<'_> {
     fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
         tables.means.iter_mut().for_each(|means| means.bring(run.solver()));
         if !self.is_first() {
-            return Ok(run.save(&self.folder.checkpoint(), self.scene, BTreeMap::new(), &mut [])?);
+            let nothing = (BTreeMap::new(), BTreeMap::new());
+            return Ok(run.save(&self.folder.checkpoint(), self.scene, nothing, &mut [])?);
         }
         for path in written.drain(..) {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
         }
-        let lengths = tables.sync()?;
-        Ok(run.save(&self.folder.checkpoint(), self.scene, lengths, &mut tables.means())?)
+        let kept = (tables.sync()?, self.options.texts());
+        Ok(run.save(&self.folder.checkpoint(), self.scene, kept, &mut tables.means())?)
     }
 
     /// Paths of the scene and the tables.
@@ -393,14 +406,15 @@ impl Job<'_> {
 
     /// Paths of the field files.
     fn fields(&self) -> Vec<PathBuf> {
+        let RunOptions { frames, format: formats, mean_from, .. } = &self.options;
         let mut paths = Vec::new();
-        for &format in &self.args.format {
-            paths.extend(self.args.frames.iter().map(|frame| self.file(format, frame)));
+        for &format in formats {
+            paths.extend(frames.iter().map(|frame| self.file(format, frame)));
         }
-        if self.args.format.contains(&Format::Vti) {
+        if formats.contains(&Format::Vti) {
             paths.push(self.folder.series());
         }
-        paths.extend(self.args.mean_from.map(|_| self.folder.means()));
+        paths.extend(mean_from.map(|_| self.folder.means()));
         paths
     }
 
@@ -434,12 +448,12 @@ impl Job<'_> {
     /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
     /// the files that it wrote.
     fn write_frame(&self, frame: u32, ends: bool, run: &mut Run) -> Result<Vec<PathBuf>, OutputError> {
-        let Self { args, folder, .. } = self;
-        if !(args.frames.contains(frame) || ends) {
+        let Self { args, folder, options, .. } = self;
+        if !(options.frames.contains(frame) || ends) {
             return Ok(vec![]);
         }
         let mut written = Vec::new();
-        for &format in &args.format {
+        for &format in &options.format {
             let path = self.file(format, frame);
             // The first rank sees which files exist.
             let is_wanted = self.is_first() && !(args.skip_existing && path.exists());
@@ -460,13 +474,15 @@ impl Job<'_> {
                 passed.map_err(|source| OutputError::Write { path, source })?;
             }
         }
-        if args.format.contains(&Format::Vti) && self.is_first() {
+        if options.format.contains(&Format::Vti) && self.is_first() {
             whole::write(&folder.series(), |file| {
                 let rate = f64::from(self.scene.time.frame_rate);
                 let name = |frame: u32| {
                     folder.vti(frame).file_name().unwrap_or_default().to_string_lossy().into_owned()
                 };
-                let before = args.frames.iter().take_while(|&other| other < frame);
+                // A resumed run may have begun later than its frames, or in another format.
+                let before = options.frames.iter().take_while(|&other| other < frame);
+                let before = before.filter(|&other| folder.vti(other).exists());
                 let frames = before.chain([frame]);
                 vti::write_series(file, frames.map(|frame| (f64::from(frame) / rate, name(frame))))
             })?;
@@ -482,7 +498,7 @@ impl Job<'_> {
         frame: u32,
         solver: &Solver,
     ) -> io::Result<()> {
-        let SimulateArgs { fields, up, precision, .. } = self.args;
+        let RunOptions { fields, up, precision, .. } = &self.options;
         let frame = Frame { number: frame, rate: self.scene.time.frame_rate };
         match format {
             Format::Npz => {
@@ -518,25 +534,4 @@ impl Job<'_> {
 fn smoke_voxel(solver: &Solver) -> Option<(&'static str, f64)> {
     let config = solver.config();
     (config.detail > 1).then(|| ("smoke_voxel", config.smoke_h().into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_is_steady_after_a_second_without_change() {
-        let mut steady = Steady::new(0.01);
-        let ends: Vec<bool> = (0..40)
-            .map(|frame| {
-                let time = 0.125 * f64::from(frame);
-                // Grows until 1.5 s.
-                let kinetic_energy = time.min(1.5);
-                steady.reached(&StepStats { time, kinetic_energy, ..StepStats::default() })
-            })
-            .collect();
-        assert_eq!(ends.iter().position(|&end| end), Some(20), "{ends:?}");
-        let mut still = Steady::new(0.01);
-        assert!((0..40).all(|n| !still.reached(&StepStats { time: f64::from(n), ..StepStats::default() })));
-    }
 }

@@ -202,12 +202,12 @@ impl Run {
         Ok(())
     }
 
-    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables and its means over time.
+    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables, its options and its means over time.
     pub fn save(
         &mut self,
         path: &Path,
         scene: &Scene,
-        tables: BTreeMap<String, u64>,
+        (tables, options): (BTreeMap<String, u64>, BTreeMap<String, String>),
         means: &mut [&mut Mean],
     ) -> Result<(), OutputError> {
         if !self.solver.is_first_rank() {
@@ -218,7 +218,7 @@ impl Run {
             return sent.map_err(failed);
         }
         let head = Head::new(scene, self.frame, self.step, tables);
-        let head = Head { has_given_flow: self.flow.is_some(), ..head };
+        let head = Head { has_given_flow: self.flow.is_some(), options, ..head };
         checkpoint::write(path, &head, &mut self.solver, means)
     }
 

@@ -1,0 +1,178 @@
+//! Options of a run that its checkpoint remembers: which frames, fields and formats it writes.
+//!
+//! `--resume` takes them from the checkpoint. Frames may be given anew, so that a run can be extended; another value of any other
+//! option would make files that do not belong together, and is refused.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::CliError;
+use super::checkpoint::{Checkpoint, Head};
+use super::frames::Frames;
+use super::simulate::{Format, Precision, SimulateArgs};
+use crate::field::Field;
+use crate::volume::Up;
+
+/// What a run writes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RunOptions {
+    pub frames: Frames,
+    pub format: Vec<Format>,
+    pub fields: Vec<Field>,
+    pub up: Up,
+    pub precision: Precision,
+    /// Start of the means of the fields \[s\].
+    pub mean_from: Option<f64>,
+}
+
+impl Default for RunOptions {
+    /// Those of `updraft simulate` without options.
+    fn default() -> Self {
+        Self {
+            frames: Frames { first: 1, last: 120, step: 1 },
+            format: vec![],
+            fields: Field::STORED.to_vec(),
+            up: Up::Y,
+            precision: Precision::Half,
+            mean_from: None,
+        }
+    }
+}
+
+impl RunOptions {
+    /// The options that `args` give, then those of the resumed run, then `usual`.
+    ///
+    /// # Errors
+    /// If an option differs from that of the resumed run, or if the run has reached the last frame already.
+    pub fn of(args: &SimulateArgs, saved: Option<&Checkpoint>, usual: &Self) -> Result<Self, CliError> {
+        let known = Known { head: saved.map(|saved| &saved.head), out: &args.out };
+        let frames = known.option("frames", args.frames.map(|frames| frames.to_string()), |_, _| true)?;
+        let format = known.list("format", &args.format)?;
+        let fields = known.list("fields", &args.fields)?;
+        let up = known.option("up", args.up.map(name), |a, b| a == b)?;
+        let precision = known.option("precision", args.precision.map(name), |a, b| a == b)?;
+        let from =
+            known.option("mean-from", args.mean_from.map(|from| format!("{from:?}")), |a, b| a == b)?;
+        let damaged = || known.refusal("is damaged: its options are none of this program");
+        let frames = frames.map(|text| text.parse()).transpose().map_err(|_| damaged())?;
+        let options = Self {
+            frames: frames.unwrap_or(usual.frames),
+            format: values(format, &usual.format).ok_or_else(damaged)?,
+            fields: values(fields, &usual.fields).ok_or_else(damaged)?,
+            up: values(up, &[usual.up]).and_then(|list| list.first().copied()).ok_or_else(damaged)?,
+            precision: values(precision, &[usual.precision])
+                .and_then(|list| list.first().copied())
+                .ok_or_else(damaged)?,
+            mean_from: from.map(|from| from.parse()).transpose().map_err(|_| damaged())?,
+        };
+        known.check_end(options.frames)?;
+        Ok(options)
+    }
+
+    /// The options as a checkpoint has them.
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        let mut texts = vec![
+            ("frames", self.frames.to_string()),
+            ("format", names(&self.format)),
+            ("fields", names(&self.fields)),
+            ("up", name(self.up)),
+            ("precision", name(self.precision)),
+        ];
+        texts.extend(self.mean_from.map(|from| ("mean-from", format!("{from:?}"))));
+        texts.into_iter().map(|(option, text)| (option.to_owned(), text)).collect()
+    }
+}
+
+/// Options of the resumed run, if there is one.
+struct Known<'a> {
+    head: Option<&'a Head>,
+    out: &'a Path,
+}
+
+impl Known<'_> {
+    fn refusal(&self, what: &str) -> CliError {
+        CliError::Request(format!("{}/checkpoint {what}", self.out.display()))
+    }
+
+    /// The text of an option: the given one, else that of the run.
+    ///
+    /// # Errors
+    /// If the run has another one: `same` decides.
+    fn option(
+        &self,
+        option: &str,
+        given: Option<String>,
+        same: impl Fn(&str, &str) -> bool,
+    ) -> Result<Option<String>, CliError> {
+        // A checkpoint of an older program has no options.
+        let Some(head) = self.head.filter(|head| !head.options.is_empty()) else { return Ok(given) };
+        let kept = head.options.get(option);
+        let Some(given) = given else { return Ok(kept.cloned()) };
+        if kept.is_some_and(|kept| same(kept, &given)) {
+            return Ok(Some(given));
+        }
+        let option = if option == "up" && head.has_given_flow { "up-axis" } else { option };
+        let said = |text: &str| match text {
+            "" => format!("no --{option}"),
+            text => format!("--{option} {text}"),
+        };
+        Err(self.refusal(&format!(
+            "is of a run with {}, not with {}; omit --{option} to continue it, or choose another --out",
+            said(kept.map_or("", String::as_str)),
+            said(&given)
+        )))
+    }
+
+    /// As [`option`](Self::option) of a list. The order does not matter: that of the run stays.
+    fn list<T: ValueEnum + PartialEq>(&self, option: &str, given: &[T]) -> Result<Option<String>, CliError> {
+        let given = (!given.is_empty()).then(|| names(given));
+        let sorted = |text: &str| {
+            let mut names: Vec<String> = text.split(',').map(str::to_owned).collect();
+            names.sort_unstable();
+            names
+        };
+        let text = self.option(option, given, |a, b| sorted(a) == sorted(b))?;
+        Ok(self.head.and_then(|head| head.options.get(option).cloned()).or(text))
+    }
+
+    /// Refuses frames that end where the run is, or before.
+    fn check_end(&self, frames: Frames) -> Result<(), CliError> {
+        match self.head {
+            Some(head) if frames.last <= head.frame => Err(self.refusal(&format!(
+                "is at frame {}, and --frames {frames} end there or before: nothing is left to do; a later last frame extends the run",
+                head.frame
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Name of a value on the command line.
+fn name<T: ValueEnum>(value: T) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Names of `values`, each once.
+fn names<T: ValueEnum + PartialEq>(values: &[T]) -> String {
+    let once = values.iter().enumerate().filter(|(n, value)| !values[..*n].contains(value));
+    once.map(|(_, value)| name(value.clone())).collect::<Vec<_>>().join(",")
+}
+
+/// The values that a text names, or the `usual` ones without a text. None if a name is wrong.
+fn values<T: ValueEnum>(text: Option<String>, usual: &[T]) -> Option<Vec<T>> {
+    let Some(text) = text else { return Some(usual.to_vec()) };
+    text.split(',').filter(|name| !name.is_empty()).map(|name| T::from_str(name, false).ok()).collect()
+}
+
+/// A command that continues a run: `words`, quoted for a shell where they need it.
+pub(super) fn command<T: Display>(words: impl IntoIterator<Item = T>) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:#@+".contains(c);
+    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.into_iter().map(|word| quoted(word.to_string())).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,91 @@
+//! The scene that a run begins with, and what the folder of the run must not lose by it.
+
+use std::path::Path;
+
+use super::checkpoint::{Checkpoint, differences};
+use super::folder::RunFolder;
+use super::simulate::SimulateArgs;
+use super::{CliError, Common};
+use crate::scene::{Scene, SceneError};
+
+/// Loads the requested scene, or that of the resumed run.
+pub(super) fn scene(
+    args: &SimulateArgs,
+    common: &Common,
+    folder: &RunFolder,
+    saved: Option<&Checkpoint>,
+) -> Result<Scene, CliError> {
+    let out = args.out.display();
+    let own = folder.scene();
+    match (&args.scene, saved) {
+        (Some(name), Some(saved)) => {
+            let scene = common.scene(name, &[])?;
+            saved.check(&scene, true)?;
+            Ok(scene)
+        }
+        (Some(name), None) => common.scene(name, &[]),
+        (None, Some(_)) if !own.exists() => Err(CliError::Request(format!(
+            "{out} has a checkpoint but no scene.toml; name the scene of its run"
+        ))),
+        (None, Some(saved)) => {
+            // The initial fields no longer matter.
+            let scene = common.scene(&own.display().to_string(), &["initial={}".into()])?;
+            saved.check(&scene, false)?;
+            Ok(scene)
+        }
+        (None, None) if !args.resume => common.scene("plume", &[]),
+        (None, None) if own.exists() => common.scene(&own.display().to_string(), &[]),
+        (None, None) => Err(CliError::Request(format!(
+            "{out} has no run to continue: neither checkpoint nor scene.toml; name a scene to begin one"
+        ))),
+    }
+}
+
+/// Whether a run of `scene` without a checkpoint takes the place of one of the same scene, as `--resume` asks: one that was killed before
+/// its first checkpoint. `input` is the file of the scene.
+///
+/// # Errors
+/// If the run would replace its own input, or put files of two scenes into one folder.
+pub(super) fn restarts(
+    args: &SimulateArgs,
+    common: &Common,
+    scene: &Scene,
+    input: Option<&Path>,
+    folder: &RunFolder,
+) -> Result<bool, CliError> {
+    let path = folder.scene();
+    if !path.exists() {
+        return Ok(false);
+    }
+    let name = path.display();
+    let is_input = input.is_some_and(|input| is_same(input, &path));
+    if args.resume || args.skip_existing {
+        let own = Scene::load(&name.to_string(), &[])?;
+        let parts = differences(&alone(&own)?, &alone(scene)?);
+        if !parts.is_empty() && (args.skip_existing || is_input || !common.force) {
+            return Err(CliError::Request(format!(
+                "{name} is another scene than the one asked for: it differs in {}; choose another --out",
+                parts.join(", ")
+            )));
+        }
+        if parts.is_empty() && args.resume {
+            return Ok(true);
+        }
+    }
+    if is_input {
+        return Err(CliError::Request(format!(
+            "{name} is the scene itself, and the run would replace it by a copy with the overrides; choose another --out"
+        )));
+    }
+    Ok(false)
+}
+
+/// The scene without its overrides and with absolute file names, as a run writes it.
+fn alone(scene: &Scene) -> Result<Scene, SceneError> {
+    Scene::parse(&scene.name, &scene.text()?)
+}
+
+/// Whether two paths lead to one file.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
