@@ -405,23 +405,6 @@ fn a_finished_run_is_drawn_without_simulating_it_again() {
     refused(&missing, "run/fields.0005.npz is missing");
 }
 
-/// A scene that names a file beside it is rendered from the folder of its run, elsewhere.
-#[test]
-fn a_run_knows_the_files_of_its_scene() {
-    let dir = folder();
-    let cube = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
-    std::fs::create_dir(dir.path().join("scenes")).unwrap();
-    std::fs::write(dir.path().join("scenes/tip.obj"), cube).unwrap();
-    let scene = "[domain]\ncells = [12, 12, 12]\n[[solid]]\nshape = { mesh = 'tip.obj' }\nscale = 0.05\n";
-    std::fs::write(dir.path().join("scenes/s.toml"), scene).unwrap();
-    let args = ["simulate", "scenes/s.toml", "--frames", "1", "--format", "npz", "--out", "run"];
-    let output = updraft(dir.path(), &args);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let output =
-        updraft(dir.path(), &["render", "--from", "run", "--size", "32x24", "--cpu", "--out", "p.####.png"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-}
-
 #[test]
 fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
     let dir = folder();
@@ -456,6 +439,23 @@ fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
     );
     std::fs::remove_file(dir.path().join("npz/scene.toml")).unwrap();
     refused(&render("npz", "c.####.png"), "npz has no scene.toml");
+}
+
+/// A scene that names a file beside it is rendered from the folder of its run, elsewhere.
+#[test]
+fn a_run_knows_the_files_of_its_scene() {
+    let dir = folder();
+    let cube = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    std::fs::create_dir(dir.path().join("scenes")).unwrap();
+    std::fs::write(dir.path().join("scenes/tip.obj"), cube).unwrap();
+    let scene = "[domain]\ncells = [12, 12, 12]\n[[solid]]\nshape = { mesh = 'tip.obj' }\nscale = 0.05\n";
+    std::fs::write(dir.path().join("scenes/s.toml"), scene).unwrap();
+    let args = ["simulate", "scenes/s.toml", "--frames", "1", "--format", "npz", "--out", "run"];
+    let output = updraft(dir.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output =
+        updraft(dir.path(), &["render", "--from", "run", "--size", "32x24", "--cpu", "--out", "p.####.png"]);
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]
@@ -496,6 +496,34 @@ fn ctrl_c_ends_cleanly() {
         assert!(!name.starts_with('.'), "{name} was left behind");
         assert_eq!(pixels(&dir.path().join(name)).2, [64, 48]);
     }
+}
+
+/// A traced picture of hours ends at once, and so does the evaluation of formulas.
+#[cfg(unix)]
+#[test]
+fn signals_end_a_traced_picture_and_the_set_up() {
+    let dir = folder();
+    let traced =
+        ["render", "plume", "--frames", "3", "--samples", "1000000", "--size", "320x240", "--out", "a.png"];
+    let slow = format!("initial.temperature='0.001*({})'", ["sin(x*y)*cos(y*z)"; 60].join(" + "));
+    let cells = ["--set", "domain.cells=[128, 128, 128]", "--set", "domain.voxel=0.01", "--threads", "1"];
+    let formulas = [&["simulate", "plume", "--out", "run", "--set", &slow], &cells[..]].concat();
+    for (args, code) in [([&traced[..], SMALL].concat(), Some(1)), (formulas, None)] {
+        let mut child = command(dir.path(), &args)
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        std::thread::sleep(Duration::from_secs(3));
+        let is_running = child.try_wait().expect("a status").is_none();
+        let began = Instant::now();
+        Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().expect("kill");
+        let output = child.wait_with_output().expect("the command ends");
+        assert!(began.elapsed() < Duration::from_secs(20), "{args:?}: {:?}", began.elapsed());
+        assert_eq!(output.status.code(), code.filter(|_| is_running), "{args:?}: {}", stderr(&output));
+    }
+    let names = files(dir.path());
+    assert!(names.iter().all(|name| name == "run"), "{names:?}");
 }
 
 /// A reader that stops early, as `head` does, causes no error.

@@ -234,8 +234,9 @@ impl Flipbook<'_> {
         let _lock =
             Lock::take(&lock, Share::Alone, || whole::clean_up(files.all())).map_err(CliError::Target)?;
         whole::prepare(files.all(), common.force).map_err(CliError::Target)?;
+        // Until a simulation has begun, a signal ends the program at once.
+        let mut feed = Feed::new(scene, supply, *frames, interrupt::flag())?;
         let stop = interrupt::catch();
-        let mut feed = Feed::new(scene, supply, *frames, stop)?;
         let sheet = |wanted: bool| wanted.then(|| Sheet::new(*grid)).transpose();
         let mut sheets = Sheets {
             color: sheet(files.color.is_some())?,
@@ -256,7 +257,8 @@ impl Flipbook<'_> {
             let began = Instant::now();
             // A sprite shows smoke alone.
             snapshot.solids.clear();
-            self.put(n, &snapshot, &mut painter, &mut sheets)?;
+            let put = self.put(n, &snapshot, &mut painter, &mut sheets);
+            put.map_err(|error| report.explain(error))?;
             report.finished(began.elapsed());
         }
         drop(report);

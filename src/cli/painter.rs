@@ -1,5 +1,6 @@
 //! Pictures without a window: by OpenGL if it is available, otherwise on the CPU.
 
+use super::interrupt;
 use crate::look::{Environment, Light, Look, Scattering};
 use crate::output::exr::Extra;
 use crate::render::{CpuRenderer, exposure, sprite};
@@ -35,7 +36,9 @@ impl Painter {
     }
 
     fn on_cpu() -> Self {
-        Self::Cpu(Box::new(CpuRenderer::new()))
+        let mut cpu = CpuRenderer::new();
+        cpu.set_cancel(interrupt::flag());
+        Self::Cpu(Box::new(cpu))
     }
 
     #[cfg(feature = "viewer")]
@@ -68,7 +71,10 @@ impl Painter {
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render(snapshot, &view(scene)),
-            Self::Cpu(cpu) => Ok(cpu.render(snapshot, &view(scene), scene.size, &|_| ())),
+            Self::Cpu(cpu) => {
+                let image = cpu.render(snapshot, &view(scene), scene.size, &|_| ());
+                finished(cpu, scene, image)
+            }
         }
     }
 
@@ -127,9 +133,18 @@ impl Painter {
         match self {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render_linear(snapshot, &view(scene)),
-            Self::Cpu(cpu) => Ok(cpu.render_linear(snapshot, &view(scene), scene.size, &|_| ())),
+            Self::Cpu(cpu) => {
+                let image = cpu.render_linear(snapshot, &view(scene), scene.size, &|_| ());
+                finished(cpu, scene, image)
+            }
         }
     }
+}
+
+/// The `image` that `cpu` has rendered, unless it was traced and a signal came meanwhile: it may be unfinished.
+fn finished<T>(cpu: &CpuRenderer, scene: &Scene, image: T) -> Result<T, RenderError> {
+    let is_traced = scene.look.scattering == Scattering::Traced;
+    if is_traced && cpu.is_cancelled() { Err(RenderError::Cancelled) } else { Ok(image) }
 }
 
 /// Looks with one of the lights each, by name; those of a picture add up to it.

@@ -12,6 +12,7 @@ use super::simulation::Run;
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
 use crate::output::Pattern;
+use crate::render::RenderError;
 use crate::room;
 use crate::scene::{Scene, memory};
 use crate::snapshot::Snapshot;
@@ -149,8 +150,9 @@ impl Job {
         if wanted.is_empty() {
             return say(&format!("{}\n", target.summary()));
         }
+        // Until a simulation has begun, a signal ends the program at once: initial formulas may take minutes.
+        let mut feed = Feed::new(scene, supply, frames, interrupt::flag())?;
         let stop = interrupt::catch();
-        let mut feed = Feed::new(scene, supply, frames, stop)?;
         room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu || common.cpu, common.quiet)?;
         let _lock = target.lock(skip)?;
@@ -170,7 +172,8 @@ impl Job {
             }
             let began = Instant::now();
             shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
-            sink.write(frame, &snapshot, &shown, &mut painter)?;
+            let written = sink.write(frame, &snapshot, &shown, &mut painter);
+            written.map_err(|error| report.explain(error))?;
             report.finished(began.elapsed());
         }
         sink.finish()?;
@@ -275,9 +278,10 @@ impl Report {
         self.spent += picture;
     }
 
-    fn explain(&self, error: CliError) -> CliError {
+    /// The error of a stopped rendering, if `error` says that it was stopped.
+    pub fn explain(&self, error: CliError) -> CliError {
         match error {
-            CliError::Stopped(_) => self.stopped(),
+            CliError::Stopped(_) | CliError::Render(RenderError::Cancelled) => self.stopped(),
             other => other,
         }
     }

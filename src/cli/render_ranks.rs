@@ -32,8 +32,8 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     if wanted.is_empty() {
         return say(&format!("{}\n", target.summary()));
     }
+    let mut run = Run::new(scene, Some(comm.clone()), interrupt::flag())?;
     let stop = interrupt::catch();
-    let mut run = Run::new(scene, Some(comm.clone()), stop)?;
     room::probe(memory::picture(scene.size), "a picture of this size")?;
     let mut output = match is_first {
         true => {

@@ -269,4 +269,7 @@ pub enum RenderError {
     /// A picture with no pixels, or with more than the driver's maximum.
     #[error("a picture of {0}x{1} pixels cannot be rendered; each side must be 1 to {2}")]
     Size(u32, u32, u32),
+    /// The picture was given up, as [`CpuRenderer::set_cancel`] asks.
+    #[error("stopped before the picture was finished")]
+    Cancelled,
 }

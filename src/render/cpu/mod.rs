@@ -34,7 +34,7 @@ mod spline_taps;
 mod tests;
 mod texels;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
@@ -76,6 +76,8 @@ pub struct CpuRenderer {
     quality: Quality,
     /// Scatterings after which a traced path ends.
     orders: u32,
+    /// Ends the tracing of a picture when it is set.
+    cancel: Option<&'static AtomicBool>,
 }
 
 impl Default for CpuRenderer {
@@ -101,6 +103,7 @@ impl CpuRenderer {
             picture: Picture::new(token),
             quality: Quality::FINAL,
             orders: u32::MAX,
+            cancel: None,
         }
     }
 
@@ -108,6 +111,17 @@ impl CpuRenderer {
     /// [`Scattering::Single`] stands for. No limit at first.
     pub fn set_orders(&mut self, most: u32) {
         self.orders = most.max(1);
+    }
+
+    /// Gives a traced picture up when `cancel` is set: it is then returned unfinished, so ask
+    /// [`is_cancelled`](Self::is_cancelled).
+    pub fn set_cancel(&mut self, cancel: &'static AtomicBool) {
+        self.cancel = Some(cancel);
+    }
+
+    /// Whether pictures are given up by now.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
     /// Sets how much work goes into the pictures. Rays that do not march in packets are as many as pixels.
@@ -273,6 +287,7 @@ impl CpuRenderer {
         // The mean of several frames has less noise than each.
         let noise = view.look.noise * (passes as f32).sqrt();
         let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders, noise);
+        let tracer = tracer.with_cancel(self.cancel);
         let paths = view.look.paths.div_ceil(passes).max(1);
         let done = AtomicU32::new(0);
         let surfaces = |axes: &Axes, frame: u32, y: usize, pixels: &mut [[f32; 4]]| {

@@ -12,6 +12,7 @@ mod glow;
 mod lamp_sampling;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nalgebra::Vector3;
 
@@ -46,6 +47,8 @@ pub(super) struct Tracer<'a> {
     orders: u32,
     /// Standard error of a mean at which it is done, as a share of it; 0: none is.
     noise: f32,
+    /// Ends all means when it is set.
+    cancel: Option<&'a AtomicBool>,
 }
 
 /// Paths after which a mean may be done, and radiance below which noise is not seen.
@@ -108,7 +111,13 @@ impl<'a> Tracer<'a> {
             sun_cosine,
             orders,
             noise,
+            cancel: None,
         }
+    }
+
+    /// The same, whose means end early, and wrong, when `cancel` is set.
+    pub fn with_cancel(self, cancel: Option<&'a AtomicBool>) -> Self {
+        Self { cancel, ..self }
     }
 
     /// Mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with these numbers.
@@ -120,6 +129,9 @@ impl<'a> Tracer<'a> {
     fn average(&self, paths: Range<u32>, path: impl Fn(u32) -> [f32; 4]) -> [f32; 4] {
         let (mut sum, mut count, mut total, mut squares) = ([0.0; 4], 0, 0.0_f64, 0.0_f64);
         for n in paths {
+            if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+                return [0.0; 4];
+            }
             let path = path(n);
             (0..4).for_each(|c| sum[c] += path[c]);
             count += 1;
