@@ -276,6 +276,56 @@ fn help_has_no_marks_of_its_source_and_numbers_below_zero_are_explained() {
 }
 
 #[test]
+fn numbers_out_of_range_are_refused_with_their_argument() {
+    let dir = folder();
+    for (command, option, values) in [
+        ("simulate", "--steady", &["nan", "-1", "0"][..]),
+        ("simulate", "--mean-from", &["nan", "-1", "inf"]),
+        ("render", "--samples", &["-1", "0"]),
+        ("render", "--noise", &["-1", "nan", "2"]),
+        ("detail", "--strength", &["-1", "nan"]),
+        ("simulate", "--threads", &["-1", "2000"]),
+        ("check", "--ranks", &["-1", "0"]),
+        ("view", "--record-memory", &["-4GiB"]),
+        ("bench", "--cells", &["7"]),
+    ] {
+        for value in values {
+            let format: &[&str] = if option == "--mean-from" { &["--format", "npz"] } else { &[] };
+            let output = updraft(dir.path(), &[&[command, option, value], format].concat());
+            refused(&output, &format!("invalid value '{value}' for '{option}"));
+            assert!(!stderr(&output).contains("tip:"), "{}", stderr(&output));
+        }
+    }
+    assert!(files(dir.path()).is_empty());
+}
+
+#[test]
+fn formats_and_fields_named_twice_are_written_once() {
+    let dir = folder();
+    let twice = ["--format", "npz,npz", "--fields", "u,red,u", "--out", "run"];
+    let output = updraft(dir.path(), &[&["simulate", "plume", "--frames", "1"], &twice[..], SMALL].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(files(&dir.path().join("run")), ["fields.0001.npz", "scene.toml", "stats.csv"]);
+}
+
+#[test]
+fn an_absurd_number_of_threads_in_the_environment_is_refused() {
+    let dir = folder();
+    let mut command = command(dir.path(), &["check", "plume"]);
+    let output = command.env("RAYON_NUM_THREADS", "60000").output().unwrap();
+    refused(&output, "RAYON_NUM_THREADS is 60000; at most 1024 threads are possible");
+}
+
+#[test]
+fn results_of_a_benchmark_into_a_folder_are_refused_before_it() {
+    let dir = folder();
+    for more in [&[][..], &["--force"]] {
+        let output = updraft(dir.path(), &[&["bench", "--cells", "8", "--json", "."], more].concat());
+        refused(&output, "is a folder and no file");
+    }
+}
+
+#[test]
 fn a_flow_that_outruns_its_steps_is_reported() {
     let dir = folder();
     let flow = ["--set", "initial.u=4e5", "--set", "domain.walls=periodic", "--set", "time.max_substeps=1"];

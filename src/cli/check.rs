@@ -25,7 +25,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "A-B[:STEP]", default_value = "1-120", allow_hyphen_values = true)]
     frames: Frames,
     /// Estimate the memory of each of N ranks, and what they send
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     ranks: Option<u16>,
     /// Print the report as JSON, with the value of every key; of an invalid scene the error and its place
     #[arg(long)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::folder::RunFolder;
-use super::frames::{Frames, Size};
+use super::frames::{Frames, Size, value_of};
 use super::painter::Painter;
 use super::progress::Progress;
 use super::simulation::Run;
@@ -42,11 +42,11 @@ pub struct RenderArgs {
     #[arg(long)]
     cpu: bool,
     /// Trace so many light paths for each pixel
-    #[arg(long, value_name = "PATHS")]
+    #[arg(long, value_name = "PATHS", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     samples: Option<u32>,
     /// Trace light paths until the standard error of a pixel is this share of its radiance, such as 0.02 [default limit of
     /// the paths: 1024]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = |text: &str| value_of("render.medium.noise", text), allow_negative_numbers = true)]
     noise: Option<f32>,
     /// Smooth the noise that traced light paths leave
     #[arg(long)]
@@ -89,8 +89,8 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
         .run(&scene, common);
     };
     let folder = RunFolder::at(path);
-    let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
     folder.check()?;
+    let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
     // The initial fields no longer matter.
     changes.push("initial={}".into());
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;

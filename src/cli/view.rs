@@ -18,10 +18,10 @@ pub struct ViewArgs {
     #[arg(value_name = "SCENE")]
     scene: Option<String>,
     /// Memory for the recorded frames of the window, such as 4GiB [default: an eighth of the machine's, 8GiB at most]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     record_memory: Option<u64>,
     /// Room on the disk for the recorded frames that no longer fit into memory, such as 50GiB [default: none]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     record_disk: Option<u64>,
 }
 
