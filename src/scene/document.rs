@@ -14,7 +14,7 @@ use toml::Spanned;
 use super::force_tables::Force;
 use super::light_tables::Light;
 use super::source_tables::{Fill, Source};
-use super::value::{List, Number, Surface, Vector, Whole};
+use super::value::{List, Number, Pair, Surface, Vector, Whole};
 use crate::field::Field;
 use crate::probe;
 
@@ -95,7 +95,7 @@ pub enum Motion {
 }
 
 /// An instant \[s\] and a position \[m\].
-pub type Keyframe = (Number, Vector);
+pub type Keyframe = Pair<Number, Vector>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]

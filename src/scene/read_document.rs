@@ -1,12 +1,14 @@
 //! From the text of a scene to its document.
 
 use serde::Deserialize;
+use serde::de::value::StrDeserializer;
 use toml::de::Deserializer;
 
-use super::document::Document;
+use super::document::{Document, SolidShape};
 use super::given::{Given, check_ranges};
 use super::scene_error::Problem;
 use super::scene_text::Text;
+use super::shapes::Shape;
 
 /// Reads the parameters that have a field, and the rest as a document, with overrides applied.
 ///
@@ -19,5 +21,21 @@ pub fn document(text: &Text) -> Result<(Document, Given), Box<Problem>> {
     check_ranges(root.get_ref()).map_err(problem)?;
     let given = Given::take(root.get_mut()).map_err(problem)?;
     let document = Document::deserialize(Deserializer::from(root.clone()));
-    Ok((document.map_err(|e| text.explain(&e, root.get_ref()))?, given))
+    Ok((document.map_err(|e| text.explain(&e, root.get_ref(), kinds_at))?, given))
+}
+
+/// The shapes among which the table at `key` chooses one; empty for other keys.
+fn kinds_at(key: &str) -> Vec<String> {
+    match key.rsplit('.').next() {
+        Some("shape") if key.starts_with("solid.") => kinds::<SolidShape>(),
+        Some("shape") => kinds::<Shape>(),
+        _ => vec![],
+    }
+}
+
+/// Names of the variants of an enum, as serde lists them in its refusal of another name.
+fn kinds<'de, T: Deserialize<'de>>() -> Vec<String> {
+    let refusal = T::deserialize(StrDeserializer::<serde::de::value::Error>::new("?")).err();
+    let text = refusal.map(|error| error.to_string()).unwrap_or_default();
+    text.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }

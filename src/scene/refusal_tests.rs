@@ -21,6 +21,24 @@ fn invalid_scenes_are_refused_at_their_line() {
     let cases = [
         ("[domain]\ncells = [0, 8, 8]", "s.toml:2:10: domain.cells: 0 is out of range: 1 to 65536"),
         ("[domain]\ncells = [8, 8]", "a list of 3 values is needed, this one has 2"),
+        (
+            "[[force]]\nwind = { acceleration = [1, 0, 0] }\nstop = 9223372036854775808",
+            "s.toml:3:8: whole numbers are at most 9223372036854775807; write a larger one as 1e20",
+        ),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nkeyframes = [[0, [0.4, 0.4, 0.4], 5]]",
+            "a list of 2 values is needed, this one has 3",
+        ),
+        ("[source]\nred = 1", "s.toml:1:1: source: there may be several, so write [[source]]"),
+        ("[initial.smoke]\nred = 1", "initial.smoke: there may be several, so write [[initial.smoke]]"),
+        (
+            "[[solid]]\nshape = {}",
+            "s.toml:2:9: solid.0.shape: it is exactly one of sphere, box, cylinder, mesh, found 0 elements",
+        ),
+        (
+            "[[source]]\nshape = { sphere = { center = [0, 0, 0], radius = 1 }, text = {} }",
+            "source.0.shape: it is exactly one of sphere, box, disc, mesh, text, image, volume, more than 1 element",
+        ),
         ("[domain]\ncells = [8, 8, 8, 8]", "this one has 4"),
         ("[domain]\nvoxel = nan", "s.toml:2:9: domain.voxel: NaN is out of range"),
         ("[domain]\nvoxel = inf", "domain.voxel: inf is out of range"),

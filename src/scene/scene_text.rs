@@ -119,7 +119,14 @@ impl Text {
     }
 
     fn parse<'t>(&self, text: &'t str) -> Result<Spanned<DeTable<'t>>> {
-        DeTable::parse(text).map_err(|e| self.problem(e.span().unwrap_or(0..0), e.message()))
+        let table = DeTable::parse(text).map_err(|e| self.problem(e.span().unwrap_or(0..0), e.message()))?;
+        match table.get_ref().iter().find_map(|(_, value)| too_long(value)) {
+            Some(span) => Err(self.problem(
+                span,
+                format!("whole numbers are at most {}; write a larger one as 1e20", i64::MAX),
+            )),
+            None => Ok(table),
+        }
     }
 
     /// Sets the one value of an override in `root`.
@@ -196,9 +203,17 @@ impl Text {
         Ok(())
     }
 
-    /// Rewrites the parser's error in our words, with its key.
-    pub(super) fn explain(&self, error: &Error, root: &DeTable) -> Box<Problem> {
+    /// Rewrites the parser's error in our words, with its key. `kinds` knows the keys among which a table at a key chooses one.
+    pub(super) fn explain(
+        &self,
+        error: &Error,
+        root: &DeTable,
+        kinds: impl Fn(&str) -> Vec<String>,
+    ) -> Box<Problem> {
         let span = error.span().unwrap_or(0..0);
+        if let Some(message) = key_at(root, &span).and_then(|key| of_table(&key, error.message(), &kinds)) {
+            return self.problem(span, message);
+        }
         let table = table_of(root, &span).unwrap_or_default();
         let message = unknown_word(error.message(), &table).unwrap_or_else(|| error.message().to_owned());
         match path_to(root, &span) {
@@ -206,6 +221,45 @@ impl Text {
             None => self.problem(span, message),
         }
     }
+}
+
+/// Place of a whole number that no program can write back: TOML has those of 64 bits.
+fn too_long(value: &Spanned<DeValue>) -> Option<Range<usize>> {
+    match value.get_ref() {
+        DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).is_err().then(|| value.span()),
+        DeValue::Array(items) => items.iter().find_map(too_long),
+        DeValue::Table(table) => table.iter().find_map(|(_, value)| too_long(value)),
+        _ => None,
+    }
+}
+
+/// Words a message of serde about the table at `key`: one where a list is needed, or one of a choice.
+fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<String>) -> Option<String> {
+    if message.starts_with("invalid type: map, expected a sequence") {
+        return Some(format!("{key}: there may be several, so write [[{key}]]"));
+    }
+    let found = message.strip_prefix("wanted exactly 1 element, ")?;
+    Some(match kinds(key).as_slice() {
+        [] => format!("{key}: exactly one key is needed, {found}"),
+        kinds => format!("{key}: it is exactly one of {}, {found}", kinds.join(", ")),
+    })
+}
+
+/// The dotted path of the key that is at `span`, or whose value is.
+fn key_at(table: &DeTable, span: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(key, value)| {
+        let rest = match value.get_ref() {
+            DeValue::Table(inner) => key_at(inner, span),
+            DeValue::Array(items) => items.iter().enumerate().find_map(|(n, item)| match item.get_ref() {
+                DeValue::Table(inner) => key_at(inner, span).map(|rest| format!("{n}.{rest}")),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let is_here = key.span() == *span || value.span() == *span;
+        let rest = rest.map(|rest| format!(".{rest}")).or_else(|| is_here.then(String::new))?;
+        Some(format!("{}{rest}", key.get_ref()))
+    })
 }
 
 /// Makes the one word for all six sides a table, so that one of them can be set.

@@ -10,7 +10,7 @@ use super::document::{self, Document, SolidShape};
 use super::given::Given;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::{Number, Vector};
+use super::value::{Number, Pair, Vector};
 use crate::solver::{Config, Mesh, MeshError, Motion, Params, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -56,7 +56,7 @@ fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -
     };
     solid.temperature = read.temperature.as_ref().map(|held| held.get_ref().get());
     if let Some(keyframes) = &read.keyframes {
-        solid.keyframes = keyframes.get_ref().iter().map(|(t, at)| (t.get(), at.get())).collect();
+        solid.keyframes = keyframes.get_ref().iter().map(|Pair(t, at)| (t.get(), at.get())).collect();
         check_times(keyframes, text)?;
     }
     solid.motion = match read.motion {

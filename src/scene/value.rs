@@ -131,6 +131,36 @@ impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for List<T, N> {
     }
 }
 
+/// A list of exactly two values of different kinds. (The tuple of serde silently accepts a longer list.)
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair<A, B>(pub A, pub B);
+
+struct PairVisitor<A, B>(PhantomData<(A, B)>);
+
+impl<'de, A: Deserialize<'de>, B: Deserialize<'de>> Visitor<'de> for PairVisitor<A, B> {
+    type Value = Pair<A, B>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a list of 2 values")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
+        let first = seq.next_element()?.ok_or_else(|| wrong_length(0, 2))?;
+        let second = seq.next_element()?.ok_or_else(|| wrong_length(1, 2))?;
+        let mut length = 2;
+        while seq.next_element::<IgnoredAny>()?.is_some() {
+            length += 1;
+        }
+        if length == 2 { Ok(Pair(first, second)) } else { Err(wrong_length(length, 2)) }
+    }
+}
+
+impl<'de, A: Deserialize<'de>, B: Deserialize<'de>> Deserialize<'de> for Pair<A, B> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(PairVisitor(PhantomData))
+    }
+}
+
 /// A position, direction or velocity.
 pub type Vector = List<Number, 3>;
 
