@@ -237,6 +237,20 @@ mod tests {
         assert!(most > 0.1 && passes.iter().any(|&x| x > 0.99) && passes.iter().any(|&x| x < 0.7));
     }
 
+    /// Half floats end at 65,504, suns and skies at 1e6.
+    #[test]
+    fn the_brightest_lights_leave_finite_pictures() {
+        for light in ["sky", "sun"] {
+            let text = format!(
+                "domain = {{ cells = [24, 32, 24] }}\n[render]\nsize = [32, 24]\nlight.{light} = [1e6, 1e6, 1e6]\n"
+            );
+            let scene = Scene::parse("s", &text).unwrap();
+            let snapshot = plume(scene.config.dims, scene.config.h, Tint::Sectors);
+            let image = Painter::on_cpu().paint_linear(&snapshot, &scene).unwrap();
+            assert!(image.rgba.as_flattened().iter().all(|x| x.is_finite()), "{light}");
+        }
+    }
+
     /// A picture of what stands still is the same with an open shutter, and with a lens that has all in focus.
     #[test]
     fn a_still_picture_has_no_motion_blur() {

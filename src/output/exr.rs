@@ -34,8 +34,13 @@ pub fn write(
     })
 }
 
+/// The nearest half float that is a number: a sun in a mirror may be brighter than the largest.
+fn finite(x: f32) -> f16 {
+    f16::from_f32(x.clamp(f16::MIN.to_f32(), f16::MAX.to_f32()))
+}
+
 fn layer(image: &LinearImage, extra: &[Extra]) -> Layer<AnyChannels<FlatSamples>> {
-    let half = |c: usize| FlatSamples::F16(image.rgba.iter().map(|pixel| f16::from_f32(pixel[c])).collect());
+    let half = |c: usize| FlatSamples::F16(image.rgba.iter().map(|pixel| finite(pixel[c])).collect());
     let mut channels: SmallVec<[AnyChannel<FlatSamples>; 4]> = ["R", "G", "B", "A"]
         .into_iter()
         .enumerate()
@@ -44,7 +49,7 @@ fn layer(image: &LinearImage, extra: &[Extra]) -> Layer<AnyChannels<FlatSamples>
     channels.push(AnyChannel::new("Z", FlatSamples::F32(image.depth.clone())));
     for Extra { name, channels: own } in extra {
         for (channel, values) in own {
-            let halves = FlatSamples::F16(values.iter().map(|&x| f16::from_f32(x)).collect());
+            let halves = FlatSamples::F16(values.iter().map(|&x| finite(x)).collect());
             channels.push(AnyChannel::new(format!("{name}.{channel}").as_str(), halves));
         }
     }
@@ -62,6 +67,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.exr");
         let rgba = (0..6).map(|n| [n as f32, 0.5 * n as f32, 20.0, n as f32 / 8.0]).collect();
+        assert_eq!([1e6, -1e6].map(|x| finite(x).to_f32()), [65504.0, -65504.0]);
         let depth: Vec<f32> = (0..6).map(|n| 1e6 - n as f32).collect();
         let image = LinearImage { width: 3, height: 2, rgba, depth };
         let motion = Extra { name: "motion", channels: vec![("X", vec![0.5; 6]), ("Y", vec![-2.0; 6])] };

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::{LightVolume, Mixture, Moments};
 use crate::render::exp::exp;
-use crate::render::medium::Medium;
-use crate::simd::{dispatch, greatest};
+use crate::render::medium::{MOST, Medium};
+use crate::simd::{dispatch, greatest, least};
 
 /// Points that are worked on at a time.
 pub(super) const CHUNK: usize = 32;
@@ -73,7 +73,9 @@ impl LightVolume {
                     }
                     let mut wide = [[0.0_f32; 4]; CHUNK];
                     for (i, wide) in wide.iter_mut().enumerate() {
-                        *wide = [strip.sent[0][i], strip.sent[1][i], strip.sent[2][i], strip.depth[i]];
+                        // Half floats end before the brightest skies do.
+                        let sent = [0, 1, 2].map(|c| least(strip.sent[c][i], MOST));
+                        *wide = [sent[0], sent[1], sent[2], least(strip.depth[i], MOST)];
                     }
                     out.as_flattened_mut().convert_from_f32_slice(wide[..depths.len()].as_flattened());
                 }
