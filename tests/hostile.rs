@@ -326,6 +326,17 @@ fn results_of_a_benchmark_into_a_folder_are_refused_before_it() {
 }
 
 #[test]
+fn a_limit_of_file_sizes_is_an_error_in_a_line() {
+    let dir = folder();
+    let script = "ulimit -f 4; \"$U\" simulate plume --frames 1 --format npz --out run --threads 1 --quiet";
+    let output = shell(dir.path(), script);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).starts_with("updraft: cannot write run/"), "{}", stderr(&output));
+    let names = files(&dir.path().join("run"));
+    assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
+}
+
+#[test]
 fn a_flow_that_outruns_its_steps_is_reported() {
     let dir = folder();
     let flow = ["--set", "initial.u=4e5", "--set", "domain.walls=periodic", "--set", "time.max_substeps=1"];

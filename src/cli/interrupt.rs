@@ -16,6 +16,10 @@ const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 
+/// SIGXFSZ, whose number POSIX leaves open: that of Linux and macOS.
+#[cfg(unix)]
+const FILE_TOO_LARGE: i32 = 25;
+
 /// Name of the received signal.
 pub fn by() -> &'static str {
     match SIGNAL.load(Ordering::Relaxed) {
@@ -32,19 +36,32 @@ fn came(signal: i32) {
     }
 }
 
-/// Catches Ctrl-C, SIGTERM and SIGHUP from now on. Steps read the returned flag to end early.
-pub fn catch() -> &'static AtomicBool {
-    if let Err(error) = listen() {
-        // Already caught, or a system without signals: Ctrl-C then ends the process as usual.
 /// The flag that the first signal sets, whether signals are caught yet or not.
 pub fn flag() -> &'static AtomicBool {
     &STOP
 }
 
+/// Catches Ctrl-C, SIGTERM and SIGHUP from now on. Steps read the returned flag to end early.
+pub fn catch() -> &'static AtomicBool {
+    if let Err(error) = listen() {
+        // Already caught, or a system without signals: Ctrl-C then ends the process as usual.
         tracing::debug!("Ctrl-C is not caught: {error}");
     }
     &STOP
 }
+
+/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail, where the system would end the process.
+#[cfg(unix)]
+pub fn survive_file_limits() {
+    let unread = std::sync::Arc::new(AtomicBool::new(false));
+    if let Err(error) = signal_hook::flag::register(FILE_TOO_LARGE, unread) {
+        tracing::debug!("SIGXFSZ is not caught: {error}");
+    }
+}
+
+/// Other systems have no such signal.
+#[cfg(not(unix))]
+pub fn survive_file_limits() {}
 
 #[cfg(unix)]
 fn listen() -> std::io::Result<()> {

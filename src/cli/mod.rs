@@ -156,6 +156,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     // The settings that this reports must not stop it.
     if let Some(Command::Doctor(doctor)) = &args.command {
         return doctor::run(doctor, &args.common);
+    interrupt::survive_file_limits();
     }
     crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
     let shares = matches!(
