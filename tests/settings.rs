@@ -64,6 +64,44 @@ fn doctor_without_a_driver_names_the_cpu_and_succeeds() {
     assert!(json["opengl"]["error"].is_string() && json["ffmpeg"].is_null(), "{json}");
 }
 
+/// `HOME` of a service is often a device, and a container's may be closed.
+#[cfg(unix)]
+#[test]
+fn a_home_that_holds_no_configuration_has_no_defaults() {
+    let dir = folder();
+    let check = |more: &[(&str, &str)]| {
+        let mut command = command(dir.path(), &["check", "plume"]);
+        command.env_remove("XDG_CONFIG_HOME").env("HOME", "/dev/null").envs(more.iter().copied());
+        command.output().unwrap()
+    };
+    let output = check(&[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let named = check(&[("UPDRAFT_CONFIG", "/dev/null/config.toml")]);
+    assert_eq!(named.status.code(), Some(2), "{}", stderr(&named));
+}
+
+#[test]
+fn faults_of_the_configuration_name_its_file() {
+    let dir = folder();
+    for (text, wanted) in [
+        ("set = [\"fluid.vorticty=1\"]\n", "unknown key `vorticty`"),
+        ("scene = \"nowhere.toml\"\n", "nowhere.toml"),
+    ] {
+        configure(dir.path(), text);
+        let rendered = updraft(dir.path(), &["render", "--frames", "1", "--cpu", "--size", "32x24"]);
+        let message = stderr(&rendered);
+        assert_eq!(rendered.status.code(), Some(2), "{message}");
+        assert!(message.contains("updraft/config.toml: ") && message.contains(wanted), "{message}");
+        let output = updraft(dir.path(), &["doctor"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
+    }
+    // A fault of the command line stays one of the command line.
+    configure(dir.path(), "set = [\"fluid.vorticity=1\"]\n");
+    let output = updraft(dir.path(), &["check", "plume", "--set", "fluid.vorticty=1"]);
+    assert!(!stderr(&output).contains("config.toml"), "{}", stderr(&output));
+}
+
 #[test]
 fn doctor_exits_2_for_settings_that_cannot_work() {
     let dir = folder();

@@ -57,6 +57,7 @@ impl Defaults {
             common.threads.extend(self.threads);
         }
         let given = std::mem::take(&mut common.set);
+        (common.config, common.sets_of_config) = (path(), self.set.as_ref().map_or(0, Vec::len));
         common.set = self.set.unwrap_or_default().into_iter().chain(given).collect();
         common.scene = self.scene;
         common.cpu = self.cpu.unwrap_or(false);
@@ -77,7 +78,7 @@ pub fn path() -> Option<PathBuf> {
     Some(folder("XDG_CONFIG_HOME").or_else(of_windows).or_else(home)?.join("updraft").join("config.toml"))
 }
 
-/// Reads the file. A missing file has no defaults, unless `UPDRAFT_CONFIG` names it.
+/// Reads the file. A missing file has no defaults, nor has one in a folder that is none or is closed, unless `UPDRAFT_CONFIG` names it.
 ///
 /// # Errors
 /// One line with the place: a file that cannot be read, an unknown key, a wrong type.
@@ -85,13 +86,16 @@ pub fn load() -> Result<Defaults, CliError> {
     let Some(path) = path() else { return Ok(Defaults::default()) };
     match foreign::text(&path, foreign::TEXT) {
         Ok(text) => parse(&text, &path).map_err(CliError::Request),
-        Err(error)
-            if error.kind() == io::ErrorKind::NotFound && std::env::var_os("UPDRAFT_CONFIG").is_none() =>
-        {
+        Err(error) if std::env::var_os("UPDRAFT_CONFIG").is_none() && is_absence(error.kind()) => {
             Ok(Defaults::default())
         }
         Err(error) => Err(CliError::Request(format!("cannot read {}: {error}", path.display()))),
     }
+}
+
+/// Whether an error means that there is no file: `HOME` may be `/dev/null`, or that of another person.
+fn is_absence(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
 }
 
 fn parse(text: &str, path: &Path) -> Result<Defaults, String> {

@@ -10,7 +10,7 @@ use super::{CliError, Common, defaults, json_text, log_filter, machine, say};
 use crate::grid::Dims;
 use crate::output::video;
 use crate::room;
-use crate::scene::{builtin, memory};
+use crate::scene::{Scene, builtin, memory};
 use crate::simd;
 use crate::solver::Config;
 
@@ -299,6 +299,10 @@ fn configuration(common: &mut Common) -> Line {
 
 fn scenes(common: &Common) -> Line {
     let scene = common.default_scene();
+    // Only what the configuration says: a scene or overrides that would be refused.
+    if let Err(error) = Scene::load(scene, &common.set) {
+        return Line::failed("scenes", error.to_string());
+    }
     Line::new(
         "scenes",
         format!(

@@ -12,7 +12,7 @@ use tracing_subscriber::prelude::*;
 
 use crate::comm::Comm;
 use crate::foreign;
-use crate::scene::{Scene, memory};
+use crate::scene::{Scene, SceneError, memory};
 use crate::solver::SolverError;
 
 #[cfg(test)]
@@ -97,6 +97,12 @@ struct Common {
     /// Print more; give it twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
     verbose: u8,
+    /// The file of the defaults.
+    #[arg(skip)]
+    config: Option<std::path::PathBuf>,
+    /// How many of the overrides come from it; they are the first.
+    #[arg(skip)]
+    sets_of_config: usize,
     /// Scene of the window and of `render` if none is named.
     #[arg(skip)]
     scene: Option<String>,
@@ -150,13 +156,13 @@ enum Command {
 
 /// Runs the command that `args` name.
 pub fn run(args: &Args) -> Result<(), CliError> {
+    interrupt::survive_file_limits();
     if args.command.is_some() {
         args.view.refuse()?;
     }
     // The settings that this reports must not stop it.
     if let Some(Command::Doctor(doctor)) = &args.command {
         return doctor::run(doctor, &args.common);
-    interrupt::survive_file_limits();
     }
     crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
     let shares = matches!(
@@ -200,6 +206,7 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
         [threads] if *threads > 0 => usize::from(*threads),
         _ => common.threads_of_rank.unwrap_or(0),
     };
+    let threads = if threads == 0 { threads_of_environment()? } else { threads };
     memory::check_threads(threads).map_err(|message| CliError::Request(format!("--threads: {message}")))?;
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
         // A refusal of the system has a source. The other error is a second call, as in tests.
@@ -210,18 +217,6 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Prints an error on stderr, with the lines of the scene around it if there are any.
-    let threads = if threads == 0 { threads_of_environment()? } else { threads };
-pub fn report(error: &CliError) {
-    tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
-}
-
-/// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe there must not
-/// end a run.
-fn tell(text: &str) {
-    if mpirun::is_silent() {
-        return;
-    }
 /// Most threads of a command.
 const MOST_THREADS: u16 = 1024;
 
@@ -239,6 +234,17 @@ fn threads_of_environment() -> Result<usize, CliError> {
     }
 }
 
+/// Prints an error on stderr, with the lines of the scene around it if there are any.
+pub fn report(error: &CliError) {
+    tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
+}
+
+/// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe there must not
+/// end a run.
+fn tell(text: &str) {
+    if mpirun::is_silent() {
+        return;
+    }
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
@@ -343,7 +349,12 @@ impl Common {
             }
         }
         overrides.extend_from_slice(more);
-        let mut scene = Scene::load(name, &overrides).map_err(|error| suggest_command(error, name))?;
+        let mut scene = Scene::load(name, &overrides).map_err(|error| match &self.config {
+            Some(path) if self.is_of_config(&error, name, &overrides) => {
+                CliError::Request(format!("{}: {error}", path.display()))
+            }
+            _ => suggest_command(error, name),
+        })?;
         if let (0, Some(threads)) = (scene.config.threads, self.threads_of_rank) {
             scene.config.threads = threads;
         }
@@ -351,11 +362,21 @@ impl Common {
     }
 }
 
+impl Common {
+    /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
+    fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
+        match error {
+            SceneError::Missing { .. } => self.scene.as_deref() == Some(name),
+            _ => self.sets_of_config > 0 && Scene::load(name, &overrides[self.sets_of_config..]).is_ok(),
+        }
+    }
+}
+
 /// Suggests a command, because a misspelt one looks like the name of a scene.
-fn suggest_command(error: crate::scene::SceneError, name: &str) -> CliError {
+fn suggest_command(error: SceneError, name: &str) -> CliError {
     let commands = ["view", "render", "flipbook", "simulate", "detail", "bench", "scenes", "check", "doctor"];
     match (&error, crate::scene::closest(name, commands)) {
-        (crate::scene::SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
+        (SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
         }
         _ => error.into(),
