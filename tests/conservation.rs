@@ -125,6 +125,22 @@ fn the_budget_of_an_open_box_closes() {
     }
 }
 
+/// Hot and cold air nearly cancel, so that no factor restores their sum.
+#[test]
+fn heat_of_both_signs_keeps_its_sum_around_a_solid_that_moves() {
+    let config = config([24, 20, 22], 0.05, all(BoundaryCondition::Closed), Advection::Conservative);
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    let ball = Solid::new(Shape::Sphere { radius: 0.16 }, [0.3, 0.5, 0.55]);
+    let keyframes = vec![(0.0, [0.3, 0.5, 0.55]), (1.0, [0.9, 0.5, 0.55])];
+    solver.set_solids(vec![Solid { keyframes, ..ball }]).unwrap();
+    solver.fill(|_, _| 0.0, |[x, ..]| [1.0, 0.0, 0.0, 0.3 + 30.0 * (5.0 * x).sin()]);
+    advance(&mut solver, 1.0 / 24.0, 1);
+    let (start, volume) = (solver.stats().heat, f64::from(24.0 * 20.0 * 22.0 * 0.05f32.powi(3)));
+    advance(&mut solver, 1.0 / 24.0, 20);
+    let off = (solver.stats().heat - start).abs() / (volume * 19.0);
+    assert!(off < 2e-5, "{start} K m³ became {}, {off:e} of the heat of each sign", solver.stats().heat);
+}
+
 /// The lid moves towards a wall: no finer face on that wall may let air through.
 #[test]
 fn finer_smoke_stays_bounded_in_the_corner_of_a_lid() {
