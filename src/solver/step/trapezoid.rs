@@ -192,7 +192,7 @@ dispatch! {
 }
 
 /// before = now + half (now − before) and corrected = now + scale (p below − p above), [half, scale] being the scales;
-/// `fastest` becomes the largest of the absolute values of `before`.
+/// `fastest` rises to the largest of the absolute values of `before`.
 #[inline(always)]
 fn extrapolate_row_kernel<const FMA: bool>(
     [half, scale]: [f32; 2],
@@ -223,5 +223,5 @@ fn extrapolate_row_kernel<const FMA: bool>(
         *most = greatest(before.abs(), *most);
         *corrected = now + scale * (below - above);
     }
-    *fastest = most.into_iter().fold(0.0, f32::max);
+    *fastest = most.into_iter().fold(*fastest, f32::max);
 }
