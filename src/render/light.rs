@@ -36,7 +36,7 @@ use crate::snapshot::{Part, Snapshot};
 use super::bricks;
 use super::distance::Fields;
 use super::exp::exp;
-use super::medium::{self, Medium};
+use super::medium::Medium;
 use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::{spline, trilinear};
@@ -366,7 +366,7 @@ impl LightVolume {
     #[cfg(feature = "viewer")]
     pub(super) fn moments(&self, channel: usize) -> (Dims, Vec<[f16; 4]>) {
         let Moments { mean, flux: [x, y, z] } = &self.moments[channel];
-        let half = |value: f32| f16::from_f32(value.clamp(-medium::MOST, medium::MOST));
+        let half = |value: f32| f16::from_f32(value.clamp(-super::medium::MOST, super::medium::MOST));
         let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(half);
         (self.mixture.dims, (0..mean.len()).map(texel).collect())
     }
