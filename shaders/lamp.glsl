@@ -1,4 +1,4 @@
-// Further lights. CPU twin: lamp.rs.
+// Lights: the sun where solids hide it, and further ones. CPU twin: lamp.rs.
 
 uniform int lamps;
 // A row for each light: middle (or the direction to a sun) and kind (0 sun, 1 ball, 2 rectangle); axis and half of the extent (or
@@ -8,7 +8,6 @@ uniform sampler2D lamp_floor;   // share that smoke lets through to the floor, f
 uniform sampler3D lamp_depths;  // optical depth of the smoke between light and point, in the same way along z
 uniform sampler2D noise;
 
-const int SHADOWS = 16;
 const vec3 GAUSS = vec3(0.11270167, 0.5, 0.88729835), GAUSS_WEIGHT = vec3(5.0, 8.0, 5.0) / 18.0;
 
 struct Lamp { vec4 middle, axis, cosines, across, along; vec3 color; };
@@ -60,10 +59,26 @@ float lamp_on(Lamp lamp, vec3 p, vec3 normal) {
     return sum;
 }
 
+#ifdef SOLIDS
+// Whether solids may stand between a point and a light.
+bool solids_near(Lamp lamp, vec3 p) {
+    Arriving middle = drawn(lamp, p, is_area(lamp) ? vec2(0.5) : vec2(0.0));
+    float extent = is_area(lamp) ? length(vec2(length(lamp.across), length(lamp.along))) : lamp.axis.w;
+    for (int n = 0; n < solids; n++) {
+        vec3 to = texelFetch(solid_table, ivec2(0, n), 0).xyz - p;
+        float ball = texelFetch(solid_table, ivec2(1, n), 0).w;
+        float aside = length(to - middle.direction * clamp(dot(to, middle.direction), 0.0, middle.away));
+        if (aside < ball + extent * (lamp.middle.w < 0.5 ? length(to) : 1.0)) return true;
+    }
+    return false;
+}
+#endif
+
 // Share of a light that solids leave to a point.
 float lamp_seen(Lamp lamp, vec3 p) {
 #ifdef SOLIDS
-    bool wide = is_area(lamp) || lamp.axis.w > 1e-3;
+    if (!solids_near(lamp, p)) return 1.0;
+    bool wide = is_area(lamp) || lamp.axis.w > (lamp.middle.w < 0.5 ? POINT_SUN : POINT_BALL);
     int count = wide ? SHADOWS : 1, open = 0;
     float turn = texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r;
     for (int n = 0; n < count; n++) {

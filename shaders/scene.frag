@@ -10,7 +10,7 @@
 #include "solid.glsl"
 #include "glossy.glsl"
 #endif
-#ifdef LAMPS
+#if defined(SOLIDS) || defined(LAMPS)
 #include "lamp.glsl"
 #endif
 
@@ -38,12 +38,11 @@ vec2 on_floor(vec3 p) {
     return ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0));
 }
 
-// Whether solids leave the sun to a point.
+// Share of the sun that solids leave to a point.
 float sunny(vec3 p) {
 #ifdef SOLIDS
-    vec3 normal;
-    vec4 surface;
-    return meet_solids(p, sun_direction, normal, surface) > 0.0 ? 0.0 : 1.0;
+    vec4 none = vec4(0.0);
+    return lamp_seen(Lamp(vec4(sun_direction, 0.0), vec4(vec3(0.0), tan(sun_radius)), none, none, none, sun), p);
 #else
     return 1.0;
 #endif

@@ -1,8 +1,8 @@
 // Solids in the smoke. CPU twin: solid.rs.
 
 uniform int solids;
-// A row for each solid: middle and kind (0 sphere, 1 box, 2 cylinder, 3 mesh); radius, half size or scale; rotation,
-// a unit quaternion; of a mesh the first node and the spacing; its nodes and its first layer; albedo and roughness.
+// A row for each solid: middle and kind (0 sphere, 1 box, 2 cylinder, 3 mesh); radius, half size or scale, and the radius of a
+// ball around it; rotation, a unit quaternion; of a mesh the first node and the spacing; its nodes and its first layer; albedo and roughness.
 uniform sampler2D solid_table;
 uniform sampler3D distances; // of all meshes, one behind the other: normal and distance
 

@@ -75,6 +75,27 @@ fn smoke_over_a_bright_floor_is_as_bright_as_traced() {
     assert!((whole - 1.0).abs() < 0.03 && (smoke - 1.0).abs() < 0.05, "{whole} {smoke}");
 }
 
+/// The shadow of a ball on the floor under a sun with a disc: its umbra, its penumbra and the floor beside it.
+#[test]
+fn a_soft_shadow_is_that_of_light_paths() {
+    let mut snapshot = Snapshot::empty(Dims::new([32; 3]).unwrap(), 1.0 / 32.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.15 }, [0.6, 0.35, 0.5]).pose(0.0, 0.0)];
+    let look = Look { floor: Some([0.4; 3]), sun_size: 12.0, paths: 256, ..look() };
+    let [fast, traced] = both(&snapshot, &look);
+    // The floor alone: what the ball reflects onto it is left out.
+    let floor = |y: u32| y > SIZE[1] / 2 + 2;
+    let brightest = mean(&traced, |_, y| floor(y));
+    let (mut dark, mut worst, mut sum, mut count) = (0, 0.0_f32, 0.0, 0);
+    for n in (0..fast.len()).filter(|&n| floor(n as u32 / SIZE[0])) {
+        let off = (fast[n][1] - traced[n][1]).abs() / brightest;
+        dark += i32::from(traced[n][1] < 0.7 * brightest);
+        (worst, sum, count) = (worst.max(off), sum + off, count + 1);
+    }
+    println!("{dark} dark pixels of {count}, off by {:.4}, at most {worst:.3}", sum / count as f32);
+    assert!(dark > 20, "{dark} pixels in the shadow");
+    assert!(sum / (count as f32) < 0.03, "{}", sum / count as f32);
+}
+
 /// A solid beside smoke: both sides of it, lit and dark.
 #[test]
 fn a_ball_is_as_bright_as_traced() {

@@ -1,5 +1,5 @@
-//! Further lights as rendering needs them: what arrives from them at a point, and from where. `shaders/lamp.glsl` has the
-//! same formulas.
+//! Lights as rendering needs them: what arrives from them at a point, and from where. `shaders/lamp.glsl` has the same formulas.
+//! The sun of a look is one of them where solids hide it.
 //!
 //! A ball of radius R and irradiance E at 1 m gives E / max(r², R²) at a distance r, and nothing within it takes any; a rectangle E cos θ / r² of each of its parts.
 //! No light is seen itself.
@@ -14,7 +14,11 @@ use super::solid::Solid;
 use crate::look::{Emitter, Light, Look};
 
 /// Points of a wide light that solids may hide from a surface.
-const SHADOWS: usize = 16;
+pub(super) const SHADOWS: usize = 16;
+/// Tangent of the angular radius up to which a sun is a point.
+pub(super) const POINT_SUN: f32 = 0.008_72;
+/// Radius up to which a ball is a point \[m\].
+pub(super) const POINT_BALL: f32 = 1e-3;
 /// Points of a wide light towards which the depth of smoke is taken.
 const DEPTHS: usize = 4;
 /// The three Gauss points of an interval, as shares of its length, and their weights.
@@ -57,6 +61,12 @@ impl Lamp {
     /// The lights of a look.
     pub fn all(look: &Look) -> Vec<Self> {
         look.lights.iter().take(Light::MOST).map(Self::of).collect()
+    }
+
+    /// The sun of a look.
+    pub fn sun(look: &Look) -> Self {
+        let emitter = Emitter::Sun { direction: look.sun_direction, size: look.sun_size };
+        Self::of(&Light { emitter, color: look.sun, strength: 1.0 })
     }
 
     fn of(light: &Light) -> Self {
@@ -174,11 +184,19 @@ impl Lamp {
     /// Number of points of the light that count for the depth of smoke, whose detail is `spacing` \[m\].
     pub fn depths(&self, spacing: f32) -> usize {
         let wide = match &self.kind {
-            Kind::Sun { slope, .. } => *slope > 0.5_f32.to_radians(),
             Kind::Ball { radius, .. } => *radius > spacing,
-            Kind::Area { .. } => true,
+            _ => self.is_wide(),
         };
         if wide { DEPTHS } else { 1 }
+    }
+
+    /// Whether its shadows have penumbrae.
+    pub fn is_wide(&self) -> bool {
+        match &self.kind {
+            Kind::Sun { slope, .. } => *slope > POINT_SUN,
+            Kind::Ball { radius, .. } => *radius > POINT_BALL,
+            Kind::Area { .. } => true,
+        }
     }
 
     /// One of `count` points of the light, as numbers for [`Lamp::drawn`].
@@ -190,7 +208,7 @@ impl Lamp {
     }
 
     /// Half of its extent \[m\], seen from a distance of `away`.
-    fn half_extent(&self, away: f32) -> f32 {
+    pub fn half_extent(&self, away: f32) -> f32 {
         match &self.kind {
             Kind::Sun { slope, .. } => slope * away,
             Kind::Ball { radius, .. } => *radius,
@@ -198,18 +216,38 @@ impl Lamp {
         }
     }
 
-    /// Share of the light of a solid's shadow at a point: 0 deep within, 1 outside, over the penumbra or `edge` \[m\], whichever
-    /// is wider, in between.
+    /// Share of the light that a solid leaves to a point, as the mean over a disc of diameter `edge` \[m\] that faces the light: edges
+    /// of shadows are as wide as their penumbra and the disc together.
     pub fn clear_of(&self, solid: &Solid, p: [f32; 3], edge: f32) -> f32 {
-        let middle = if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] };
-        let Arriving { direction, distance, .. } = self.drawn(p, middle);
-        let to = Vector3::from(solid.center) - Vector3::from(p);
-        let along = to.dot(&Vector3::from(direction)).clamp(0.0, distance);
-        let penumbra = match &self.kind {
-            Kind::Sun { slope, .. } => 2.0 * slope * along,
-            _ => 2.0 * self.half_extent(distance) * along / distance.max(1e-6),
+        let Arriving { direction, distance, .. } = self.drawn(p, self.middle());
+        let axis = Vector3::from(direction);
+        let along = (Vector3::from(solid.center) - Vector3::from(p)).dot(&axis) + solid.bounding_radius();
+        let along = along.clamp(0.0, distance);
+        let spread = match &self.kind {
+            Kind::Sun { slope, .. } => slope * along,
+            _ => self.half_extent(distance) * along / distance.max(1e-6),
         };
-        (0.5 + solid.clearance(p, direction, distance) / edge.max(penumbra)).clamp(0.0, 1.0)
+        let clearance = solid.clearance(p, direction, distance) / (0.5 * edge + spread);
+        // The surface of a thin solid is near everywhere in its shadow, so its distance says nothing there.
+        if clearance.abs() >= 1.0 || solid.distance(p) <= 0.0 {
+            return (0.5 + 0.5 * clearance).clamp(0.0, 1.0);
+        }
+        let [a, b] = across(&axis);
+        let open = |n: &usize| {
+            let [square, turn] = Self::spread(*n, SHADOWS, 0.0);
+            let (sin, cos) = (turn * std::f32::consts::TAU).sin_cos();
+            let origin = Vector3::from(p) + (a * cos + b * sin) * (0.5 * edge * square.sqrt());
+            let to = if self.is_wide() { [square, turn] } else { self.middle() };
+            let Arriving { direction, distance, .. } = self.drawn(origin.into(), to);
+            let ray = Ray { origin: origin.into(), direction: direction.into() };
+            solid.meet(&ray, 0).is_none_or(|meeting| meeting.t >= distance)
+        };
+        (0..SHADOWS).filter(open).count() as f32 / SHADOWS as f32
+    }
+
+    /// Numbers for [`Lamp::drawn`] that give its middle.
+    fn middle(&self) -> [f32; 2] {
+        if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] }
     }
 
     /// Irradiance on a surface with a normal, for a colour of 1, as far as solids leave it. `turn` in 0..1 turns the points of a
@@ -235,18 +273,17 @@ impl Lamp {
     }
 
     /// Angular radius of one of [`Lamp::parts`] from a distance \[rad\].
-    fn angular_radius(&self, distance: f32) -> f32 {
+    pub fn angular_radius(&self, distance: f32) -> f32 {
         match &self.kind {
-            Kind::Sun { slope, .. } => *slope,
+            Kind::Sun { slope, .. } => slope.atan(),
             Kind::Ball { radius, .. } => radius / (distance + radius).max(1e-6),
             Kind::Area { edges, .. } => 0.3 * edges[0].norm().max(edges[1].norm()) / distance,
         }
     }
 
-    /// Share of the light that solids leave to a point.
-    fn seen(&self, p: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
-        let middle = if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] };
-        let Arriving { direction, distance, .. } = self.drawn(p, middle);
+    /// Share of the light that solids leave to a point. `turn` as for [`Lamp::at_surface`].
+    pub fn seen(&self, p: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
+        let Arriving { direction, distance, .. } = self.drawn(p, self.middle());
         let axis = Vector3::from(direction);
         let near = |solid: &&Solid| {
             let to = Vector3::from(solid.center) - Vector3::from(p);
@@ -256,7 +293,7 @@ impl Lamp {
         if !solids.iter().any(|solid| near(&solid)) {
             return 1.0;
         }
-        let count = if self.half_extent(1.0) > 1e-3 { SHADOWS } else { 1 };
+        let count = if self.is_wide() { SHADOWS } else { 1 };
         let open = |n: &usize| {
             let Arriving { direction, distance, .. } = self.drawn(p, Self::spread(*n, count, turn));
             let ray = Ray { origin: p.into(), direction: direction.into() };
@@ -287,6 +324,7 @@ fn unit(v: [f32; 3]) -> Vector3<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::solid::Shape;
 
     fn lamp(emitter: Emitter) -> Lamp {
         Lamp::of(&Light { emitter, color: [1.0; 3], strength: 1.0 })
@@ -336,9 +374,67 @@ mod tests {
         assert!((0.1..0.9).contains(&at(0.7)), "{}", at(0.7));
     }
 
+    fn sun(size: f32, direction: [f32; 3]) -> Lamp {
+        lamp(Emitter::Sun { direction, size })
+    }
+
+    /// A plate thinner than the spacing of points, two boxes that touch, and a blade on its edge hide all of a sun that they cover.
+    #[test]
+    fn thin_and_touching_solids_let_no_sun_through() {
+        let block = |half: [f32; 3], center: [f32; 3]| Solid {
+            rotation: [0.0, 0.0, 0.0, 1.0],
+            shape: Shape::Box { half },
+            center,
+        };
+        let plate = vec![block([0.5, 0.006, 0.5], [0.0, 1.2, 0.0])];
+        let seam = vec![block([0.5, 0.2, 0.5], [-0.5, 1.2, 0.0]), block([0.5, 0.2, 0.5], [0.5, 1.2, 0.0])];
+        let blade = vec![block([0.006, 0.4, 0.4], [0.0, 1.2, 0.0])];
+        for size in [0.0, 1.0, 2.0, 4.0, 8.0] {
+            let above = sun(size, [0.0, 1.0, 0.0]);
+            for solids in [&plate, &seam] {
+                for x in [-0.2, 0.0, 0.2] {
+                    assert_eq!(above.seen([x, 0.0, 0.1], solids, 0.3), 0.0, "{size} {x}");
+                }
+            }
+            let clear = above.clear_of(&plate[0], [0.1, 0.0, 0.1], 0.02);
+            assert_eq!(clear, 0.0, "plate at {size}");
+            assert!((above.clear_of(&plate[0], [0.5, 0.0, 0.0], 0.02) - 0.5).abs() < 0.1);
+            assert_eq!(above.clear_of(&plate[0], [0.7, 0.0, 0.0], 0.02), 1.0);
+            let beside = sun(size, [1.0, 0.0, 0.0]).clear_of(&blade[0], [-1.0, 1.2, 0.0], 0.02);
+            assert_eq!(beside, 0.0, "blade at {size}");
+        }
+    }
+
+    #[test]
+    fn penumbrae_are_those_of_many_rays() {
+        let disc = sun(8.0, [0.48, 0.8, 0.36]);
+        let at = |shape| Solid { rotation: [0.2, 0.5, -0.3, 0.8], shape, center: [0.3, 0.9, -0.1] };
+        for shape in [
+            Shape::Sphere { radius: 0.3 },
+            Shape::Box { half: [0.3, 0.02, 0.25] },
+            Shape::Cylinder { radius: 0.2, half_height: 0.3 },
+        ] {
+            let solid = [at(shape)];
+            let mut soft = 0;
+            for n in 0..40 * 40 {
+                let p = [(n % 40) as f32 * 0.045 - 1.2, 0.0, (n / 40) as f32 * 0.045 - 1.3];
+                let open = (0..400).filter(|&n| {
+                    let ray = disc.drawn(p, Lamp::spread(n, 400, 0.0)).direction;
+                    solid[0].meet(&Ray { origin: p.into(), direction: ray.into() }, 0).is_none()
+                });
+                let want = open.count() as f32 / 400.0;
+                soft += i32::from(want > 0.0 && want < 1.0);
+                for turn in [0.0, 0.4] {
+                    let got = disc.seen(p, &solid, turn);
+                    assert!((got - want).abs() < 0.13, "{p:?}: {got}, not {want}");
+                }
+            }
+            assert!(soft > 100, "{soft} points lie in the penumbra");
+        }
+    }
+
     #[test]
     fn a_solid_hides_half_of_a_lamp_that_it_covers_by_half() {
-        use crate::render::solid::Shape;
         let block = |x: f32| Solid {
             rotation: [0.0, 0.0, 0.0, 1.0],
             shape: Shape::Box { half: [1.0, 0.1, 1.0] },

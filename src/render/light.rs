@@ -36,8 +36,10 @@ use crate::snapshot::{Part, Snapshot};
 use super::bricks;
 use super::distance::Fields;
 use super::exp::exp;
+use super::lamp::Lamp;
 use super::medium::Medium;
 use super::preshaded::Cells;
+use super::scene::FAR;
 use super::solid::Solid;
 use super::trilinear::{spline, trilinear};
 use gather::gather;
@@ -78,6 +80,7 @@ pub struct LightVolume {
     /// Depth of the smoke towards the sun at each point, and what solids hide adds to it; empty without solids.
     depth: Vec<f32>,
     shade: Vec<f32>,
+    sun: Lamp,
     /// Further lights.
     lamps: Vec<Lit>,
     mixture: Mixture,
@@ -122,6 +125,7 @@ impl Default for LightVolume {
             spans: vec![0..0; 9],
             depth: vec![0.0; 27],
             shade: Vec::new(),
+            sun: Lamp::sun(&Look::default()),
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::Medium::default(),
@@ -196,8 +200,10 @@ impl LightVolume {
     /// for each as it is told.
     pub(super) fn cast_part(&mut self, look: &Look, cells: &Cells, gather: impl Fn(&mut [[f32; 3]], usize)) {
         let field = Points { dims: self.points, spacing: self.spacing, values: &self.density };
-        gather_sun(field, look, &mut self.scratch.discs, &mut self.depth);
-        self.shade_by_solids(unit(look.sun_direction));
+        self.sun = Lamp::sun(look);
+        gather_sun(field, look, &self.sun, &mut self.scratch.discs, &mut self.depth);
+        let shade = std::mem::take(&mut self.shade);
+        self.shade = self.shade_of(&self.sun, shade);
         let medium = Medium::of(look, self.extent);
         self.gather_lamps(look, &medium);
         let single = look.scattering == Scattering::Single;
@@ -220,29 +226,6 @@ impl LightVolume {
         let Self { solver, cubes, moments, .. } = self;
         solver.solve(cubes, phase, &outside, sweeps, everywhere, moments);
         self.extend_into_solids();
-    }
-
-    /// Makes points opaque towards the sun behind solids. Over a spacing on either side of the edge of a shadow light falls off
-    /// evenly, so that the edge lies where it is between points.
-    fn shade_by_solids(&mut self, sun: [f32; 3]) {
-        let (points, spacing) = (self.points, self.spacing);
-        let edge = spacing.iter().sum::<f32>() / 3.0;
-        self.shade.clear();
-        if !self.solids.is_empty() {
-            self.shade.resize(points.cells(), 0.0);
-        }
-        for solid in &self.solids {
-            self.shade.par_chunks_mut(points.nx).enumerate().with_min_len(64).for_each(|(row, depths)| {
-                let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
-                let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));
-                for (i, depth) in depths.iter_mut().enumerate() {
-                    let clear = 0.5 + solid.clearance([place(i, 0), y, z], sun, f32::INFINITY) / edge;
-                    if clear < 1.0 {
-                        *depth = (*depth - clear.max(DARK).ln()).min(-DARK.ln());
-                    }
-                }
-            });
-        }
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
@@ -450,13 +433,13 @@ pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
 }
 
 /// Depth towards the sun; of a large one, the effective depth over seven points of its disc.
-fn gather_sun(field: Points, look: &Look, depths: &mut Vec<Vec<f32>>, out: &mut Vec<f32>) {
+fn gather_sun(field: Points, look: &Look, sun: &Lamp, depths: &mut Vec<Vec<f32>>, out: &mut Vec<f32>) {
     let middle = unit(look.sun_direction);
     let extinction = look.extinction.max(0.0);
-    if look.sun_size < 1.0 {
+    if !sun.is_wide() {
         return sun::sweep(field, extinction, middle, out);
     }
-    let points = on_disc(middle, 0.5 * look.sun_size.min(90.0).to_radians());
+    let points = on_disc(middle, sun.angular_radius(FAR));
     depths.resize(points.len(), Vec::new());
     depths.par_iter_mut().zip(&points).for_each(|(depth, &s)| sun::sweep(field, extinction, s, depth));
     out.clear();

@@ -7,7 +7,7 @@ use super::light::LightVolume;
 use super::lines::smoothstep;
 use super::medium::Medium;
 use super::noise;
-use super::solid::{self, Meeting, Solid};
+use super::solid::{Meeting, Solid};
 use super::stage::Stage;
 use crate::look::Look;
 
@@ -48,24 +48,18 @@ impl Scenery<'_> {
         let p: [f32; 3] = ray.at(meeting.t).coords.into();
         let out = |by: f32| -> [f32; 3] { std::array::from_fn(|a| p[a] + by * n[a]) };
         let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>();
-        let sunny = if cosine > 0.0 {
-            let hair = 1e-3 * self.light.spacing[0];
-            let towards = Ray { origin: out(hair).into(), direction: m.sun_direction.into() };
-            let clear = solid::nearest(self.solids, &towards).is_none();
-            if clear { (-self.light.depth_to_sun(p)).exp() } else { 0.0 }
-        } else {
-            0.0
-        };
+        let (outside, the_sun) = (out(1e-3 * self.light.spacing[0]), self.light.sun());
+        let seen = if cosine > 0.0 { the_sun.seen(outside, self.solids, turn) } else { 0.0 };
+        let sunny = if seen > 0.0 { seen * (-self.light.depth_to_sun(p)).exp() } else { 0.0 };
         let other = self.light.diffuse(p, n, self.splines);
-        let [lamps, glossy] = self.light.lamps_on_facet(out(1e-3 * self.light.spacing[0]), &facet, turn);
+        let [lamps, glossy] = self.light.lamps_on_facet(outside, &facet, turn);
         let (albedo, base) = (self.look.solid(meeting.solid), facet.base());
         let direct = sunny * cosine;
         let matte: [f32; 3] = std::array::from_fn(|c| {
             base * albedo[c] * ((m.sun[c] * direct + lamps[c]) / std::f32::consts::PI + other[c])
         });
         let Some(coat) = facet.coat else { return matte };
-        let radius = (0.5 * self.look.sun_size.clamp(0.0, 90.0)).to_radians();
-        let sun = sunny * facet.glossy(m.sun_direction.into(), radius);
+        let sun = sunny * facet.glossy(m.sun_direction.into(), the_sun.angular_radius(FAR));
         let mirrored = self.light.mirrored(p, n, facet.mirrored().into(), coat.focus(), self.splines);
         std::array::from_fn(|c| matte[c] + m.sun[c] * sun + glossy[c] + (1.0 - base) * mirrored[c])
     }

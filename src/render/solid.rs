@@ -184,7 +184,13 @@ impl Solid {
             }
             _ => ([0.0; 4], [0.0; 4]),
         };
-        [[x, y, z, kind], [width, height, depth, 0.0], self.turn().coords.into(), low, nodes]
+        [
+            [x, y, z, kind],
+            [width, height, depth, self.bounding_radius()],
+            self.turn().coords.into(),
+            low,
+            nodes,
+        ]
     }
 }
 

@@ -101,7 +101,6 @@ fn both_renderers_draw_the_same_solids() {
         },
         Camera::framing(snapshot.extent()),
     );
-    let view = view(&look, &camera);
     let empty = snapshot.clone();
     let shapes = [
         (SolidShape::Sphere { radius: 0.12 }, [0.6, 0.5, 0.4], 1.0),
@@ -118,8 +117,10 @@ fn both_renderers_draw_the_same_solids() {
         };
         snapshot.solids.push(solid.pose(0.0, 0.0));
     }
-    for shading in SHADINGS {
-        let quality = Quality { shading, ..Quality::FINAL };
+    let soft = Look { sun_size: 8.0, ..look.clone() };
+    for (shading, look) in SHADINGS.map(|shading| (shading, &look)).into_iter().chain([(SHADINGS[0], &soft)])
+    {
+        let (quality, view) = (Quality { shading, ..Quality::FINAL }, view(look, &camera));
         gl.set_quality(quality);
         let without = gl.render(&empty, &view).unwrap();
         let on_gl = gl.render(&snapshot, &view).unwrap();
@@ -127,8 +128,9 @@ fn both_renderers_draw_the_same_solids() {
         cpu.set_quality(quality);
         let on_cpu = cpu.render(&snapshot, &view, size, &|_| ());
         let (mean, worst) = difference(&on_gl, &on_cpu);
-        eprintln!("solids, {shading:?}: mean {mean:.3}, worst {worst} of 255");
-        assert!(mean < 0.2, "{shading:?}: mean {mean}, worst {worst} of 255");
+        let sun = look.sun_size;
+        eprintln!("solids, {shading:?}, sun of {sun}: mean {mean:.3}, worst {worst} of 255");
+        assert!(mean < 0.2, "{shading:?}, sun of {sun}: mean {mean}, worst {worst} of 255");
         assert!(difference(&on_gl, &without).0 > 1.0, "{shading:?}: the solids are seen");
     }
 }

@@ -101,7 +101,9 @@ pub(super) fn light() -> Vec<Parameter> {
         number("render.light.size", "degrees", 0.0..=90.0, LookOnly)
             .of(look!(l => l.sun_size))
             .slider("Sun size", 0.0..=30.0)
-            .says("Angular diameter of the sun: the larger, the softer its shadows."),
+            .says(
+                "Angular diameter of the sun: the larger, the softer its shadows. Below 1° they are sharp.",
+            ),
         color("render.light.sun", "irradiance", LIGHT, LookOnly)
             .of(look!(l => l.sun))
             .slider("Sunlight", 0.0..=40.0)

@@ -1,12 +1,11 @@
 //! The floor behind the smoke, a row of pixels at a time. `shaders/scene.frag` has the same formulas.
 
-use crate::render::camera::{Axes, Ray};
+use crate::render::camera::Axes;
 use crate::render::floor::FloorLight;
-use crate::render::light::Lit;
+use crate::render::light::{LightVolume, Lit};
 use crate::render::medium::Medium;
 use crate::render::noise;
 use crate::render::scene::{FAR, FLOOR_ENDS};
-use crate::render::solid::Solid;
 use crate::render::stage::Stage;
 use crate::render::tone::whole;
 use crate::simd::{dispatch, greatest, least};
@@ -18,14 +17,13 @@ type Strip = [f32; CHUNK];
 /// A lit floor.
 pub(super) struct Floor<'a> {
     light: &'a FloorLight,
+    /// The sun, further lights, and the solids that hide them.
+    volume: &'a LightVolume,
     albedo: [f32; 3],
     /// The radiance that it sends of all of the sun.
     direct: [f32; 3],
-    /// Solids that cast shadows, and the way to the sun.
-    solids: &'a [Solid],
     sun_direction: [f32; 3],
-    /// Further lights, and the frame whose offsets turn the points of wide ones.
-    lamps: &'a [Lit],
+    /// The frame whose offsets turn the points of wide lights.
     frame: u32,
     /// Its middle, and the longer of the sides of the box at the start \[m\].
     middle: [f32; 2],
@@ -38,17 +36,15 @@ impl<'a> Floor<'a> {
         medium: &Medium,
         albedo: [f32; 3],
         stage: &Stage,
-        solids: &'a [Solid],
-        (lamps, frame): (&'a [Lit], u32),
+        (volume, frame): (&'a LightVolume, u32),
     ) -> Self {
         let cosine = medium.sun_direction[1].max(0.0);
         Self {
             light,
+            volume,
             albedo,
             direct: medium.sun.map(|x| x * cosine / std::f32::consts::PI),
-            solids,
             sun_direction: medium.sun_direction,
-            lamps,
             frame,
             middle: stage.middle(),
             side: stage.side(),
@@ -66,12 +62,13 @@ impl<'a> Floor<'a> {
             if seen.shown == [0.0; CHUNK] {
                 out.fill([0.0, 0.0, 0.0, 1.0]);
             } else {
-                if !self.solids.is_empty() {
-                    self.shadow(&mut seen);
+                let first = [n * CHUNK, y as usize];
+                if !self.volume.solids().is_empty() {
+                    self.shadow(&mut seen, first);
                 }
                 light_up(self, &seen, &mut pixels);
-                if !self.lamps.is_empty() {
-                    self.light_by_lamps(&seen, [n * CHUNK, y as usize], &mut pixels);
+                if !self.volume.lamps().is_empty() {
+                    self.light_by_lamps(&seen, first, &mut pixels);
                 }
                 out.copy_from_slice(&pixels[..out.len()]);
             }
@@ -80,42 +77,52 @@ impl<'a> Floor<'a> {
 }
 
 impl Floor<'_> {
-    /// Shadows of solids in the sunlight.
-    fn shadow(&self, seen: &mut Seen) {
+    /// Shadows of solids in the sunlight. `first` is the first pixel of the strip.
+    fn shadow(&self, seen: &mut Seen, first: [usize; 2]) {
         seen.sunny = [1.0; CHUNK];
         let [sx, sy, sz] = self.sun_direction;
         if sy <= 0.0 {
             return;
         }
-        let (lo, spacing) = (self.light.lo, self.light.spacing);
-        for solid in self.solids {
+        let (sun, solids) = (self.volume.sun(), self.volume.solids());
+        let slope = sun.half_extent(1.0);
+        let mut near = [false; CHUNK];
+        for solid in solids {
             let (radius, [x, y, z]) = (solid.bounding_radius(), solid.center);
-            // A ball's shadow is an ellipse around this place, no longer than radius over the sine of the sun's height.
-            let (x, z, long) = (x - sx * y / sy, z - sz * y / sy, radius / sy);
-            for i in 0..CHUNK {
-                let at = [lo[0] + seen.x[i] * spacing[0], lo[1] + seen.z[i] * spacing[1]];
-                let near = (at[0] - x).powi(2) + (at[1] - z).powi(2) < long * long;
-                if near && seen.shown[i] > 0.0 && seen.sunny[i] > 0.0 {
-                    let origin = [at[0], 0.0, at[1]].into();
-                    let ray = Ray { origin, direction: self.sun_direction.into() };
-                    if solid.meet(&ray, 0).is_some() {
-                        seen.sunny[i] = 0.0;
-                    }
-                }
+            // A ball's shadow is an ellipse around this place, no longer than radius over the sine of the sun's height; the disc of a
+            // sun spreads it, and one that touches the horizon without end.
+            let spread = 2.0 * slope * (y + radius).max(0.0) / (sy * sy);
+            let long = if sy > 2.0 * slope { radius / sy + spread } else { f32::INFINITY };
+            let (x, z) = (x - sx * y / sy, z - sz * y / sy);
+            for (i, near) in near.iter_mut().enumerate() {
+                let [px, _, pz] = self.place(seen, i);
+                *near |= (px - x).powi(2) + (pz - z).powi(2) < long * long;
             }
         }
+        for i in (0..CHUNK).filter(|&i| near[i] && seen.shown[i] > 0.0) {
+            seen.sunny[i] = sun.seen(self.place(seen, i), solids, self.turn(first, i));
+        }
+    }
+
+    /// Place on the floor that a pixel of the strip sees \[m\].
+    fn place(&self, seen: &Seen, i: usize) -> [f32; 3] {
+        let (lo, spacing) = (self.light.lo, self.light.spacing);
+        [lo[0] + seen.x[i] * spacing[0], 0.0, lo[1] + seen.z[i] * spacing[1]]
+    }
+
+    /// Turn of the points of wide lights at a pixel of the strip that begins at `first`.
+    fn turn(&self, [x, y]: [usize; 2], i: usize) -> f32 {
+        noise::offset((x + i) as u32, y as u32, self.frame)
     }
 }
 
 impl Floor<'_> {
     /// Adds the light of further lights. `first` is the first pixel of the strip.
-    fn light_by_lamps(&self, seen: &Seen, [first, y]: [usize; 2], out: &mut [[f32; 4]; CHUNK]) {
-        let (lo, spacing) = (self.light.lo, self.light.spacing);
+    fn light_by_lamps(&self, seen: &Seen, first: [usize; 2], out: &mut [[f32; 4]; CHUNK]) {
         for i in (0..CHUNK).filter(|&i| seen.shown[i] > 0.0) {
-            let p = [lo[0] + seen.x[i] * spacing[0], 0.0, lo[1] + seen.z[i] * spacing[1]];
-            for (n, Lit { lamp, .. }) in self.lamps.iter().enumerate() {
-                let turn = noise::offset((first + i) as u32, y as u32, self.frame);
-                let direct = lamp.at_surface(p, [0.0, 1.0, 0.0], self.solids, turn);
+            let (p, turn) = (self.place(seen, i), self.turn(first, i));
+            for (n, Lit { lamp, .. }) in self.volume.lamps().iter().enumerate() {
+                let direct = lamp.at_surface(p, [0.0, 1.0, 0.0], self.volume.solids(), turn);
                 if direct > 0.0 {
                     let passes = self.light.of_lamp(n, seen.x[i], seen.z[i]);
                     let share = seen.shown[i] * direct * passes / std::f32::consts::PI;
@@ -164,7 +171,7 @@ struct Seen {
     x: Strip,
     z: Strip,
     t_max: Strip,
-    /// 0 where a solid hides the sun, else 1.
+    /// Share of the sun that solids leave.
     sunny: Strip,
 }
 
@@ -249,7 +256,6 @@ mod tests {
     use crate::grid::Dims;
     use crate::look::{Camera, Look};
     use crate::render::camera::away_from_zero;
-    use crate::render::light::LightVolume;
     use crate::render::procedural::{Tint, plume};
     use crate::render::scene::floor_shown;
 
@@ -264,7 +270,7 @@ mod tests {
         floor_light.cast(&light, &medium);
         let axes = Axes::of(&Camera::framing(extent), 1.5);
         let stage = Stage::of(&snapshot);
-        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], &stage, &[], (&[], 0));
+        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], &stage, (&light, 0));
         let (mut met, mut missed) = (0, 0);
         for y in 0..size[1] {
             let (mut pixels, mut t_max) = ([[0.0; 4]; 75], [0.0; 75]);

@@ -249,8 +249,7 @@ impl Picture {
         let open = FloorLight::open(&pass.medium);
         let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
         let floor = look.floor.map(|albedo| {
-            let lamps = (light.lamps(), number);
-            Floor::new(floor_light, &pass.medium, albedo, &pass.contents.stage, light.solids(), lamps)
+            Floor::new(floor_light, &pass.medium, albedo, &pass.contents.stage, (light, number))
         });
         let (size, width) = (self.size, self.size[0] as usize);
         self.frame.resize(width * size[1] as usize, [0.0; 4]);

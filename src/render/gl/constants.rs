@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::look::srgb;
 use crate::render::cpu::{FEW_WEIGHTS, LEAST};
-use crate::render::{colormap, cursor, distance, glossy, lines, medium, noise, scene, slice, tone};
+use crate::render::{colormap, cursor, distance, glossy, lamp, lines, medium, noise, scene, slice, tone};
 
 /// Declares all constants that shaders share with the processor's renderer.
 pub(super) fn declarations() -> String {
@@ -23,6 +23,9 @@ pub(super) fn declarations() -> String {
     all.vector("WIEN", medium::WIEN);
     all.vector("AT_2000_K", medium::AT_2000_K);
     all.whole("MESH_STEPS", distance::STEPS);
+    all.whole("SHADOWS", lamp::SHADOWS);
+    all.number("POINT_SUN", lamp::POINT_SUN);
+    all.number("POINT_BALL", lamp::POINT_BALL);
     all.number("MESH_NEAR", distance::NEAR);
     all.number("MESH_STEP", distance::STEP);
     all.number("LINE_NEAR", lines::NEAR);

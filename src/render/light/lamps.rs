@@ -35,10 +35,15 @@ impl LightVolume {
     pub(super) fn gather_lamps(&mut self, look: &Look, medium: &Medium) {
         let lit = Lamp::all(look).into_iter().map(|lamp| {
             let depth = self.depth_to(&lamp, medium);
-            let shade = self.shade_of(&lamp);
+            let shade = self.shade_of(&lamp, Vec::new());
             Lit { lamp, depth, shade }
         });
         self.lamps = lit.collect();
+    }
+
+    /// The sun.
+    pub(in crate::render) fn sun(&self) -> &Lamp {
+        &self.sun
     }
 
     /// Further lights.
@@ -135,14 +140,16 @@ impl LightVolume {
         sum * step
     }
 
-    /// Optical depth of the shadow of solids at each point.
-    fn shade_of(&self, lamp: &Lamp) -> Vec<f32> {
+    /// Optical depth of the shadow of solids at each point, without any if there are none. Over a spacing and the penumbra light
+    /// falls off evenly, so that the edge of a shadow lies where it is between points.
+    pub(super) fn shade_of(&self, lamp: &Lamp, mut shade: Vec<f32>) -> Vec<f32> {
         let (points, spacing) = (self.points, self.spacing);
+        shade.clear();
         if self.solids.is_empty() {
-            return Vec::new();
+            return shade;
         }
         let edge = spacing.iter().sum::<f32>() / 3.0;
-        let mut shade = vec![0.0_f32; points.cells()];
+        shade.resize(points.cells(), 0.0);
         shade.par_chunks_mut(points.nx).enumerate().with_min_len(64).for_each(|(row, depths)| {
             let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
             let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));

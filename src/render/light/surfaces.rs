@@ -4,11 +4,10 @@ use super::LightVolume;
 use super::ordinates::{FloorBelow, Phase};
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::render::camera::Ray;
 use crate::render::exp::exp;
 use crate::render::floor::open_sky;
 use crate::render::medium::Medium;
-use crate::render::solid::{self, Solid};
+use crate::render::solid::Solid;
 
 /// Optical depth of a cube full of a solid.
 const DEPTH: f32 = 12.0;
@@ -74,9 +73,8 @@ impl LightVolume {
         if cosine <= 0.0 {
             return lamps;
         }
-        let ray = Ray { origin: outside.into(), direction: sun.into() };
-        let hidden = solid::nearest(&self.solids, &ray).is_some();
-        let sunny = if hidden { 0.0 } else { cosine * exp(-self.depth_to_sun(outside)) };
+        let seen = self.sun.seen(outside, &self.solids, 0.0);
+        let sunny = if seen > 0.0 { seen * cosine * exp(-self.depth_to_sun(outside)) } else { 0.0 };
         std::array::from_fn(|c| medium.sun[c] * sunny + lamps[c])
     }
 
@@ -92,9 +90,8 @@ impl LightVolume {
         };
         let column = |n: usize| {
             let p = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
-            let ray = Ray { origin: p.into(), direction: sun.into() };
-            let hidden = solid::nearest(&self.solids, &ray).is_some();
-            let sunny = if hidden { 0.0 } else { exp(-self.depth_to_sun(p)) };
+            let seen = self.sun.seen(p, &self.solids, 0.0);
+            let sunny = if seen > 0.0 { seen * exp(-self.depth_to_sun(p)) } else { 0.0 };
             sent(sunny, self.lamps_on(p, [0.0, 1.0, 0.0], 0.0))
         };
         FloorBelow { open: sent(1.0, self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }
