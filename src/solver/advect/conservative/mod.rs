@@ -287,7 +287,11 @@ impl Pass<'_> {
                     let place = Place { at, across, along: layout.strides()[axis], count };
                     let origin = if axis == 0 { [0, from, k] } else { [from, 0, k] };
                     let bundle = Bundle { axis, place, range: [range.start, range.end], origin };
-                    self.sweep(lines, bundle, &scalars, left);
+                    // SAFETY: this task alone has plane k, and sweeps its lines one bundle after another.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        self.sweep(lines, bundle, &scalars, left);
+                    }
                 }
             }
         });
@@ -304,7 +308,11 @@ impl Pass<'_> {
                 let at = layout.start(j, 0) + from;
                 let place = Place { at, across: 1, along: layout.plane, count };
                 let (range, origin) = ([range.start, range.end], [from, j, 0]);
-                self.sweep(lines, Bundle { axis: 2, place, range, origin }, &scalars, left);
+                // SAFETY: this task alone has the lines along z of row j, and sweeps one bundle after another.
+                #[allow(unsafe_code)]
+                unsafe {
+                    self.sweep(lines, Bundle { axis: 2, place, range, origin }, &scalars, left);
+                }
             }
         });
     }
@@ -338,7 +346,12 @@ impl Pass<'_> {
                 let span = self.bricks.span_along(2, [from, from + count], j);
                 let range = [span.start.max(window[0]), span.end.min(window[1])];
                 let place = Place { at: layout.start(j, 0) + from, across: 1, along: layout.plane, count };
-                self.sweep(lines, Bundle { axis: 2, place, range, origin: [from, j, 0] }, &scalars, through);
+                let bundle = Bundle { axis: 2, place, range, origin: [from, j, 0] };
+                // SAFETY: as in `along_z`.
+                #[allow(unsafe_code)]
+                unsafe {
+                    self.sweep(lines, bundle, &scalars, through);
+                }
             }
         });
         let [below, above] = through_ends;
@@ -354,9 +367,13 @@ impl Pass<'_> {
         }
     }
 
-    /// Sweeps one bundle of lines; no other thread may access them. Out of line: it has three callers, and copies of it are slower.
+    /// Sweeps one bundle of lines. Out of line: it has three callers, and copies of it are slower.
+    ///
+    /// # Safety
+    /// No part of `scalars` that overlaps these lines may be alive, on this thread or another.
     #[inline(never)]
-    fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
+    #[allow(unsafe_code)]
+    unsafe fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
         let part = self
             .part
             .filter(|part| part.meets(bundle.axis, bundle.lanes(), bundle.origin, bundle.place.count));
@@ -378,7 +395,8 @@ impl Pass<'_> {
         let mut found = Found { range: [0; 2], holds: [false; 4] };
         let inside = |[first, end]: [usize; 2]| first + HALO..end + HALO;
         let cells = lines.values.each_mut().map(|values| &mut values[inside([first, end])]);
-        interleave::load(scalars, place, [first, end], cells, &mut found);
+        // SAFETY: by the contract of this function.
+        unsafe { interleave::load(scalars, place, [first, end], cells, &mut found) };
         let (range, holds) = self.moves(bundle, &found);
         if range[0] >= range[1] {
             return;
@@ -406,7 +424,8 @@ impl Pass<'_> {
         let range = if axis == 2 { [range[0].max(low), range[1].min(high)] } else { range };
         if range[0] < range[1] {
             let from = lines.values.each_ref().map(|values| &values[inside(range)]);
-            interleave::store(scalars, place, range, from);
+            // SAFETY: by the contract of this function.
+            unsafe { interleave::store(scalars, place, range, from) };
         }
     }
 
