@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Each module with the modules that it uses, ordered so that every one comes after those it uses.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("room", &[]),
     ("foreign", &["room"]),
     ("packed", &[]),
@@ -67,7 +67,8 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "volume",
         ],
     ),
-    ("main", &["cli", "room"]),
+    ("program", &["app", "cli", "room"]),
+    ("main", &["program"]),
 ];
 
 /// The sources, with the top-level module of each. Tests inside them are exempt.
