@@ -21,6 +21,7 @@ pub struct Array {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "scene", derive(serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Field {
     /// Velocity along x \[m/s\], on x faces.
     #[cfg_attr(feature = "cli", value(help = "Velocity along x [m/s], on x faces"))]

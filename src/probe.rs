@@ -21,6 +21,7 @@ pub struct Probe {
 
 /// Quantity of a probe.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Quantity {
     /// A field, or the product of several.
     Product(Vec<Field>),
@@ -37,6 +38,7 @@ pub enum Quantity {
 
 /// Place at which a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Place {
     /// At one point \[m\].
     Point([f32; 3]),
@@ -76,6 +78,7 @@ pub enum Place {
 
 /// When a probe measures, beside the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Every {
     /// After each frame.
     Frame,
