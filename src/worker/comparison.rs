@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::Simulation;
 use super::command::{BuildError, Builder};
-use super::thread::{Which, recompute};
+use super::replay::{Which, recompute};
 use super::timeline::Replay;
 use crate::grid::Dims;
 use crate::snapshot::Snapshot;
