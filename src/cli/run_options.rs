@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::CliError;
 use super::checkpoint::{Checkpoint, Head};
 use super::frames::Frames;
-use super::simulate::{Format, Precision, SimulateArgs};
+use super::simulate_args::{Format, Precision, SimulateArgs};
 use crate::field::Field;
 use crate::volume::Up;
 
