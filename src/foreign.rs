@@ -4,7 +4,6 @@
 //! allocated. Pipes and devices such as `/dev/zero` have no size; they are read up to the limit. Text that is
 //! shown again goes through [`shortened`] and [`visible`].
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -71,7 +70,10 @@ pub fn shortened(text: &str, most: usize) -> String {
 
 /// Escapes characters that would act on a terminal as `\u{1b}`: control characters, and those that change the
 /// direction of writing. Line ends are kept.
+#[cfg(any(feature = "cli", test))]
 pub fn visible(text: &str) -> String {
+    use std::fmt::Write as _;
+
     let acts = |c: char| {
         (c.is_control() && c != '\n')
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

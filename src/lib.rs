@@ -69,16 +69,13 @@
 #![cfg_attr(not(test), warn(clippy::print_stderr, clippy::print_stdout))]
 
 #[cfg(feature = "viewer")]
-#[doc(hidden)]
-pub mod app;
+mod app;
 #[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
+mod cli;
 pub mod comm;
 pub mod field;
 #[cfg(feature = "files")]
-#[doc(hidden)]
-pub mod foreign;
+mod foreign;
 pub mod grid;
 pub mod look;
 #[cfg(feature = "files")]
@@ -88,12 +85,13 @@ pub mod output;
 mod packed;
 pub mod parameter;
 pub mod probe;
-pub mod render;
 #[doc(hidden)]
-pub mod room;
+pub mod program;
+pub mod render;
+mod room;
 #[cfg(feature = "scene")]
 pub mod scene;
-pub(crate) mod simd;
+mod simd;
 pub mod snapshot;
 pub mod solver;
 #[cfg(any(feature = "cli", test))]

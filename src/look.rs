@@ -15,6 +15,7 @@ pub(crate) use framing::tight_distance;
 
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Projection {
     /// Rays from the eye: what is farther is smaller.
     #[default]
@@ -55,6 +56,7 @@ pub struct Lens {
 
 /// Model of light that is scattered more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scattering {
     /// Sun and sky scattered once.
     Single,
@@ -70,6 +72,7 @@ const SUN: [f32; 3] = [10.5, 9.7, 8.6];
 
 /// Curve from linear radiance to the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToneMap {
     /// AgX with a little contrast and saturation: bright colours turn pale.
     #[default]

@@ -2,19 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use updraft::cli::{self, Args};
+use updraft::program;
 
 #[global_allocator]
-static ALLOCATOR: updraft::room::Allocator = updraft::room::Allocator;
+static ALLOCATOR: program::Allocator = program::Allocator;
 
 fn main() -> ExitCode {
-    updraft::room::large_blocks::return_at_once();
-    match cli::run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            cli::report(&error);
-            error.exit_code()
-        }
-    }
+    program::main()
 }

@@ -25,6 +25,7 @@ use once::Once;
 
 /// Reason why an npz could not be read.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum NpzError {
     /// The file is missing, damaged, or not an npz.
     #[error("cannot read {}: {source}", path.display())]

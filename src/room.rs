@@ -13,9 +13,13 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 pub mod large_blocks;
+// Without scenes nobody asks how much memory is available.
+#[cfg_attr(not(feature = "scene"), allow(dead_code))]
 mod machine_memory;
 
-pub use machine_memory::{available, total as machine};
+#[cfg(feature = "scene")]
+pub use machine_memory::available;
+pub use machine_memory::total as machine;
 
 /// A failed request for memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -78,6 +82,7 @@ fn soft_limit(limits: &str) -> Option<u64> {
 }
 
 /// Address space in use \[bytes\], if the system tells.
+#[cfg(feature = "scene")]
 pub fn mapped() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().next()?.parse().ok()?;

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use updraft::room::large_blocks::{LARGE, return_at_once};
+use updraft::program::large_blocks::{LARGE, return_at_once};
 
 /// Memory of this process that is in use \[bytes\].
 fn resident() -> usize {

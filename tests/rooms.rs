@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Each module with the modules that it uses, ordered so that every one comes after those it uses.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("room", &[]),
     ("foreign", &["room"]),
     ("packed", &[]),
@@ -67,7 +67,8 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "volume",
         ],
     ),
-    ("main", &["cli", "room"]),
+    ("program", &["app", "cli", "room"]),
+    ("main", &["program"]),
 ];
 
 /// The sources, with the top-level module of each. Tests inside them are exempt.
@@ -94,7 +95,7 @@ fn sources() -> Vec<(String, PathBuf, String)> {
 
 /// `text` without comments and without the tests at its end.
 fn code(text: &str) -> String {
-    let text = &text[..text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len())];
+    let text = &text[..text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len())];
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -152,22 +153,43 @@ fn the_arrows_go_one_way() {
 }
 
 /// Folders whose files form no circle, so that each can be read after those it uses.
-const LAYERED: [&str; 4] = ["render/cpu", "scene", "solver/project", "solver/sources"];
+const LAYERED: [&str; 7] =
+    ["cli", "render/cpu", "scene", "solver/project", "solver/sources", "vdb", "worker"];
 
-/// The files beside a `mod.rs` with the files that each uses. `mod.rs` itself uses all of them, so that a file that takes a
-/// type from it closes a circle.
+/// The names that the code of a `mod.rs` takes from the files beside it, each with its file.
+fn exports(code: &str) -> BTreeMap<String, String> {
+    let mut exports = BTreeMap::new();
+    for statement in code.split("use ").skip(1) {
+        let statement = &statement[..statement.find(';').unwrap_or(0)];
+        let Some((file, names)) = statement.split_once("::") else { continue };
+        for name in names.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty()) {
+            exports.insert(name.to_owned(), file.to_owned());
+        }
+    }
+    exports
+}
+
+/// The files beside a `mod.rs` with the files that each uses. `mod.rs` itself uses all of them, so that a file that takes
+/// something of its own from it closes a circle.
 fn files_of(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
     let file_name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let sources = sources();
+    let of_folder = sources.iter().find(|(_, path, _)| *path == src.join("mod.rs"));
+    let exports = exports(&of_folder.expect("a `mod.rs`").2);
     let mut files = BTreeMap::new();
-    for (_, path, code) in sources() {
+    for (_, path, code) in &sources {
         let name = match path.parent() {
-            Some(parent) if parent == src => file_name(&path),
+            Some(parent) if parent == src => file_name(path),
             Some(parent) if path.ends_with("mod.rs") && parent.parent() == Some(&src) => file_name(parent),
             _ => continue,
         };
-        let used = uses(&code, "super::").into_iter().map(|[first, _]| first);
-        let used = used.map(|name| if name.starts_with(char::is_uppercase) { "mod".into() } else { name });
+        let used = uses(code, "super::").into_iter().map(|[first, _]| first);
+        let used = used.map(|name| match exports.get(&name) {
+            Some(file) => file.clone(),
+            None if name.starts_with(char::is_uppercase) => "mod".into(),
+            None => name,
+        });
         files.insert(name, used.collect::<BTreeSet<String>>());
     }
     let all: BTreeSet<String> = files.keys().filter(|name| *name != "mod").cloned().collect();

@@ -1,4 +1,5 @@
-//! Dependencies: licences, sources and duplicates against `deny.toml`, by `cargo metadata`. And unsafe code, counted.
+//! Dependencies: licences, sources and duplicates against `deny.toml`, by `cargo metadata`; reasons and counts against
+//! `docs/dependencies.md`. And unsafe code, counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -115,6 +116,98 @@ fn licence_expressions_are_read_as_spdx_has_them() {
     for bad in ["", "GPL-3.0", "MIT AND GPL-3.0", "Apache-2.0", "(MIT OR Zlib) AND GPL-3.0"] {
         assert!(!is_allowed(bad, &allowed), "{bad}");
     }
+}
+
+/// The names in backticks of a cell, without those in brackets.
+fn names(cell: &str) -> BTreeSet<String> {
+    let outside: String = cell.split('(').map(|part| part.rsplit(')').next().unwrap_or_default()).collect();
+    outside.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The rows of the table of features: the feature, the number of crates, and the named dependencies.
+fn features_of_the_page() -> Vec<(String, Option<usize>, BTreeSet<String>)> {
+    let page = include_str!("../docs/dependencies.md");
+    let table = page.split("## By feature").nth(1).expect("a table").split("##").next().expect("its end");
+    let mut features: Vec<(String, Option<usize>, BTreeSet<String>)> = vec![];
+    for line in table.lines().filter_map(|line| line.strip_prefix("| ")).skip(1) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [feature, crates, dependencies, reason, ..] = cells[..] else { panic!("too few cells: {line}") };
+        assert!(!reason.is_empty(), "no reason: {line}");
+        if feature.is_empty() {
+            features.last_mut().expect("a feature").2.extend(names(dependencies));
+        } else {
+            features.push((feature.trim_matches('`').into(), crates.parse().ok(), names(dependencies)));
+        }
+    }
+    features
+}
+
+#[test]
+fn the_page_gives_a_reason_for_every_dependency() {
+    let manifest: toml::Table = include_str!("../Cargo.toml").parse().expect("TOML");
+    let table = |value: &toml::Value| value.as_table().expect("a table").clone();
+    let of_targets = manifest["target"].as_table().expect("targets").values();
+    let always = [table(&manifest["dependencies"])]
+        .into_iter()
+        .chain(of_targets.map(|target| table(&target["dependencies"])))
+        .flatten()
+        .filter(|(_, how)| how.get("optional").is_none())
+        .map(|(name, _)| name);
+    let mut expected = BTreeMap::from([
+        ("none".to_owned(), always.collect::<BTreeSet<_>>()),
+        (
+            "tests".to_owned(),
+            table(&manifest["dev-dependencies"]).into_iter().map(|(name, _)| name).collect(),
+        ),
+    ]);
+    for (feature, parts) in table(&manifest["features"]) {
+        let parts = parts.as_array().expect("a list").iter().filter_map(toml::Value::as_str);
+        let direct: BTreeSet<_> =
+            parts.filter_map(|part| part.strip_prefix("dep:")).map(str::to_owned).collect();
+        if !direct.is_empty() {
+            expected.insert(feature, direct);
+        }
+    }
+    let stated: BTreeMap<_, _> =
+        features_of_the_page().into_iter().map(|(feature, _, names)| (feature, names)).collect();
+    assert_eq!(stated, expected);
+}
+
+#[test]
+fn the_page_counts_the_crates_of_each_feature() {
+    let mut counted = 0;
+    for (feature, stated, _) in features_of_the_page() {
+        let Some(stated) = stated else { continue };
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        command.args([
+            "tree",
+            "--offline",
+            "--locked",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--no-default-features",
+        ]);
+        command.args([
+            "--target",
+            "x86_64-unknown-linux-gnu",
+            "--features",
+            feature.as_str().trim_start_matches("none"),
+        ]);
+        let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
+        if !output.status.success() {
+            // Its crates were never downloaded here, as those of `mpi` on most machines.
+            eprintln!("skipped: no `cargo tree` of {feature} here");
+            continue;
+        }
+        let lines = String::from_utf8(output.stdout).expect("text");
+        let crates: BTreeSet<String> =
+            lines.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(crates.len(), stated, "crates of `{feature}`");
+        counted += 1;
+    }
+    eprintln!("{counted} features counted");
 }
 
 /// All Rust files below `folder`.

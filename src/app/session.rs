@@ -121,12 +121,14 @@ struct Sent {
 }
 
 impl Session {
-    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status.
+    /// As [`recording`](Self::recording), in memory alone.
+    #[cfg(test)]
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
         Self::recording(scene, Recording::default(), wake)
     }
 
-    /// As [`new`](Self::new), with a place for the recorded frames.
+    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status; `recording` says where
+    /// recorded frames lie.
     pub fn recording(
         scene: Scene,
         recording: Recording,

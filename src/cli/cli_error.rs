@@ -41,6 +41,7 @@ pub enum CliError {
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
     /// The window or its display failed.
+    #[cfg(feature = "viewer")]
     #[error("the window was lost: {0}")]
     Window(String),
     /// Standard output is closed.

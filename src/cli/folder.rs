@@ -6,7 +6,7 @@ use half::f16;
 
 use super::CliError;
 use super::frames::Frames;
-use super::simulate::Format;
+use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
 use crate::field::Field;
 use crate::grid::Dims;

@@ -3,14 +3,10 @@
 //! One of them, the first, speaks for all: the others write no line and no file.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::CliError;
+use super::{CliError, console};
 use crate::comm::Comm;
-
-/// Whether this process is not the first of its ranks.
-static SILENT: AtomicBool = AtomicBool::new(false);
 
 /// Time in which the first rank reports an error that all have, before another one does \[s\].
 const PATIENCE: u64 = 3;
@@ -22,7 +18,7 @@ const LAUNCHERS: [[&str; 2]; 3] = [
     ["SLURM_STEP_NUM_TASKS", "PMIX_RANK"],
 ];
 
-/// Whether something holds on the first of the ranks.
+/// Whether a condition holds on the first of the ranks.
 pub fn holds_on_first(comm: &dyn Comm, holds: bool) -> bool {
     let mut byte = [u8::from(holds)];
     if comm.rank() > 0 {
@@ -50,18 +46,13 @@ fn launched() -> Option<[usize; 2]> {
     LAUNCHERS.iter().find_map(|[size, rank]| Some([of(size)?, of(rank)?]))
 }
 
-/// Whether this process leaves all lines to another.
-pub fn is_silent() -> bool {
-    SILENT.load(Ordering::Relaxed)
-}
-
 /// Joins the other processes of a launcher, if there is one; `shares` says whether the command can share its work.
 ///
 /// # Errors
 /// If there are several and the command or this program cannot share the work: each would do all of it.
 pub fn join(shares: bool) -> Result<Launch, CliError> {
     let Some([size, rank]) = launched() else { return Ok(Launch::default()) };
-    SILENT.store(rank > 0, Ordering::Relaxed);
+    console::silence(rank > 0);
     if size > 1 && !shares {
         let text = format!(
             "{size} processes were started, and only `simulate`, `detail`, `render` and `bench` share their work among them"
@@ -74,7 +65,7 @@ pub fn join(shares: bool) -> Result<Launch, CliError> {
 #[cfg(feature = "mpi")]
 fn start(_: usize) -> Result<Launch, CliError> {
     let (ranks, session) = crate::comm::MpiRanks::start().map_err(CliError::Request)?;
-    SILENT.store(ranks.rank() > 0, Ordering::Relaxed);
+    console::silence(ranks.rank() > 0);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = Some((processors / ranks.sharing()).max(1));
     let machines = ranks.machines().to_vec();
@@ -116,10 +107,10 @@ impl Launch {
             (Err(error), Some(comm)) if comm.size() > 1 && !matches!(error, CliError::Stopped(_)) => {
                 if comm.rank() > 0 {
                     std::thread::sleep(Duration::from_secs(PATIENCE));
-                    SILENT.store(false, Ordering::Relaxed);
-                    super::tell(&format!("updraft: on rank {}:", comm.rank()));
+                    console::silence(false);
+                    console::tell(&format!("updraft: on rank {}:", comm.rank()));
                 }
-                super::report(&error);
+                console::report(&error);
                 comm.abort(error.code().into())
             }
             (result, _) => result,

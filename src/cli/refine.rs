@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::frames::{Frames, value_of};
 use super::run_options::RunOptions;
-use super::simulate::{self, Detail, Format, Precision, SimulateArgs};
+use super::simulate::{self, Detail};
+use super::simulate_args::{Format, Precision, SimulateArgs};
 use super::{CliError, Common, folder::RunFolder, run_flow::RunFlow};
 use crate::field::Field;
 use crate::parameter;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::mpirun::holds_on_first;
 use super::painter::{quality, view};
-use super::render::{Job, Report, Supply};
+use super::render_job::{Job, Report, Supply};
 use super::simulation::Run;
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};

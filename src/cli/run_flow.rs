@@ -2,7 +2,7 @@
 
 use super::CliError;
 use super::folder::{FlowFrames, RunFolder};
-use super::simulate::Format;
+use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
 use crate::field::Field;
 use crate::grid::{Faces, Layout};

@@ -12,11 +12,11 @@ use clap::ValueEnum;
 use super::CliError;
 use super::checkpoint::{Checkpoint, Head};
 use super::frames::Frames;
-use super::simulate::{Format, Precision, SimulateArgs};
+use super::simulate_args::{Format, Precision, SimulateArgs};
 use crate::field::Field;
 use crate::volume::Up;
 
-/// What a run writes.
+/// Output of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunOptions {
     pub frames: Frames,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::checkpoint::{Checkpoint, differences};
 use super::folder::RunFolder;
-use super::simulate::SimulateArgs;
+use super::simulate_args::SimulateArgs;
 use super::{CliError, Common};
 use crate::scene::{Scene, SceneError};
 

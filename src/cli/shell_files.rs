@@ -3,10 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Args, CliError, Common, say};
+use super::{CliError, Common, say};
 use crate::output::whole;
 
 /// Print the completions of a shell.
@@ -25,16 +24,16 @@ pub struct ManArgs {
     folder: Option<PathBuf>,
 }
 
-/// Prints the completions.
-pub fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
+/// Prints the completions of `command`.
+pub fn completions(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "updraft", &mut script);
+    clap_complete::generate(args.shell, &mut command, "updraft", &mut script);
     say(&String::from_utf8_lossy(&script))
 }
 
-/// Prints or writes the pages.
-pub fn man(args: &ManArgs, common: &Common) -> Result<(), CliError> {
-    let mut command = Args::command().disable_help_subcommand(true);
+/// Prints or writes the pages of `command`.
+pub fn man(args: &ManArgs, common: &Common, command: clap::Command) -> Result<(), CliError> {
+    let mut command = command.disable_help_subcommand(true);
     command.build();
     let Some(folder) = &args.folder else {
         return say(&page(command)?);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use super::simulate::Format;
+use super::simulate_args::Format;
 use crate::field::{Array, Field};
 use crate::foreign;
 use crate::npz::Reader;

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use super::frames::Frames;
+use super::render_job::{Job, Supply};
 use super::{CliError, Common, render};
 use crate::scene::Scene;
 
@@ -108,7 +109,7 @@ fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliEr
         super::tell(&format!("updraft: {why}; rendering {count} frames of {name} to {folder}"));
     }
     let out = render::in_folder(&folder, &scene.name)?;
-    render::Job { frames: FRAMES, out, supply: render::Supply::Live, cpu: false, skip: false, layers: false }
+    Job { frames: FRAMES, out, supply: Supply::Live, cpu: false, skip: false, layers: false }
         .run(scene, common)
 }
 

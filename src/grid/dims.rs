@@ -16,6 +16,7 @@ pub struct Dims {
 
 /// An invalid shape of a box.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum GridError {
     /// An axis without cells.
     #[error("a grid of {0:?} cells is empty; every axis needs at least 1")]

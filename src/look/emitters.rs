@@ -14,6 +14,7 @@ pub struct Light {
 
 /// The kind and the place of a light. None is seen itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Emitter {
     /// A sun: parallel light.
     Sun {

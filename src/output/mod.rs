@@ -20,6 +20,7 @@ pub use pattern::{Pattern, PatternError};
 
 /// Reason why a file could not be written.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum OutputError {
     /// The system reported an error.
     #[error("cannot write {}: {source}", path.display())]

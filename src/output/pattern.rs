@@ -16,6 +16,7 @@ pub struct Pattern {
 
 /// An invalid file name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PatternError {
     /// More than one placeholder for the frame number.
     #[error("`{0}` has more than one place for the frame number; write #### or %04d once")]

@@ -32,6 +32,7 @@ pub use words::Words;
 
 /// Type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A number.
     Number,
@@ -75,6 +76,7 @@ pub enum Scale {
 
 /// Effect of a change on a running simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Effect {
     /// It acts at once on the smoke already there.
     ActsNow,

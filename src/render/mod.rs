@@ -121,6 +121,7 @@ pub struct Cursor {
 
 /// Content of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Mode {
     /// The lit smoke.
     #[default]
@@ -256,6 +257,7 @@ impl Default for Quality {
 
 /// Reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RenderError {
     /// This machine has no OpenGL, for this reason.
     #[error("no OpenGL 3.3 here: {0}")]

@@ -10,6 +10,7 @@ pub(super) const THICKNESS: f32 = 24.0;
 
 /// A quantity that a slice can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Quantity {
     /// Sum of the three colours \[-\].
     Density,

@@ -194,12 +194,12 @@ impl<'de> Deserialize<'de> for Expression {
 pub struct Probe {
     pub name: Spanned<String>,
     pub fields: Spanned<Vec<Quantity>>,
-    pub at: Spanned<Place>,
+    pub at: Spanned<ProbePlace>,
     pub every: Option<Every>,
     pub mean_from: Option<Number>,
 }
 
-/// When a probe measures.
+/// Instants at which a probe measures.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Every {
@@ -226,7 +226,7 @@ impl<'de> Deserialize<'de> for Quantity {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum ProbePlace {
     Point(Vector),
     Line(Line),
     Plane(Plane),

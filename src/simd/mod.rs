@@ -114,8 +114,16 @@ pub(crate) use dispatch;
 
 /// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(token, args)`, compiled for the
 /// machine's best instruction set. The kernel must be `#[inline(always)]`, and so must all functions that it
-/// passes the token to.
+/// passes the token to. An `unsafe fn` passes its contract on to an unsafe kernel.
 macro_rules! each_level {
+    ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
+        $(#[$meta])*
+        #[allow(unsafe_code)]
+        $vis unsafe fn $name($($arg: $ty),*) {
+            // SAFETY: the contract of the kernel is that of this function.
+            $crate::simd::vectorize!(@each $crate::simd::token(), token => unsafe { $kernel(token, $($arg),*) })
+        }
+    };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
         $(#[$meta])*
         $vis fn $name($($arg: $ty),*) {
@@ -128,16 +136,19 @@ pub(crate) use each_level;
 /// `vectorize!(token, kernel(args))` runs `kernel(token, args)` compiled for the instruction set of a
 /// [`Token`]. The kernel is as for [`each_level`].
 macro_rules! vectorize {
-    ($token:expr, $kernel:ident($($arg:expr),* $(,)?)) => {{
+    (@each $of:expr, $token:ident => $run:expr) => {{
         use fearless_simd::Simd as _;
-        match $token {
+        match $of {
             #[cfg(target_arch = "x86_64")]
-            $crate::simd::Token::Avx512(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+            $crate::simd::Token::Avx512($token) => $token.vectorize(#[inline(always)] || $run),
             #[cfg(target_arch = "x86_64")]
-            $crate::simd::Token::Avx2(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
-            $crate::simd::Token::Baseline(token) => token.vectorize(#[inline(always)] || $kernel(token, $($arg),*)),
+            $crate::simd::Token::Avx2($token) => $token.vectorize(#[inline(always)] || $run),
+            $crate::simd::Token::Baseline($token) => $token.vectorize(#[inline(always)] || $run),
         }
     }};
+    ($token:expr, $kernel:ident($($arg:expr),* $(,)?)) => {
+        $crate::simd::vectorize!(@each $token, token => $kernel(token, $($arg),*))
+    };
 }
 pub(crate) use vectorize;
 

@@ -4,6 +4,7 @@ use crate::grid::Dims;
 
 /// Boundary condition of the flow on one of the six sides of the box.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum BoundaryCondition {
     /// A free-slip wall: no air crosses it, and it does not drag.
     #[default]
@@ -33,6 +34,7 @@ pub type BoundaryConditions = [[BoundaryCondition; 2]; 3];
 
 /// Advection scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Advection {
     /// Trilinear interpolation at the back-traced point (Stam 1999): first order, unconditionally stable.
     SemiLagrangian,
@@ -78,6 +80,7 @@ impl Advection {
 
 /// Time integrator of the velocity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Integrator {
     /// Advection, forces, projection (Stam 1999): first order in time.
     Projection,
@@ -97,6 +100,7 @@ pub enum Integrator {
 
 /// Integration rule of a back-trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceOrder {
     /// The midpoint rule.
     #[default]
@@ -107,6 +111,7 @@ pub enum TraceOrder {
 
 /// Method of the pressure projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Projection {
     /// Direct in an empty box, multigrid where solids stand in it.
     #[default]
@@ -144,7 +149,7 @@ pub struct Turbulence {
     pub octaves: u32,
     /// Exponent p of the energy spectrum E(k) ∝ k^−p.
     pub spectrum: f32,
-    /// How far texture coordinates may stretch before they begin anew \[-\].
+    /// Stretch of texture coordinates at which they begin anew \[-\].
     pub stretch: f32,
     /// Seed of the noise.
     pub seed: u32,
@@ -258,7 +263,7 @@ pub const TOLERANCE: f32 = 1e-4;
 /// Greatest [`Config::detail`].
 pub const MOST_DETAIL: usize = 4;
 
-/// How the box follows what is in it; see [`Config::follow`].
+/// Rule by which the box follows its contents; see [`Config::follow`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Follow {
     /// Whether the open sides move with the smoke and the heat.

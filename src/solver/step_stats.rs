@@ -7,6 +7,7 @@ use crate::solver::storage::archive::{Archive, Saved, StateError};
 /// The stages of a step, in the order they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
+#[non_exhaustive]
 pub enum Stage {
     /// Sources, and the speed that decides the number of substeps.
     Sources,

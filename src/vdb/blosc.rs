@@ -3,7 +3,7 @@
 //! A frame is a header of 16 bytes, the positions of its blocks, and the blocks. A block is one stream, or one for each byte of a value;
 //! each is its length and its bytes, which are not compressed where that would not help (`README_CHUNK_FORMAT` of C-Blosc 1).
 
-use super::read::{ReadError, Result, wrong};
+use super::read_error::{ReadError, Result, wrong};
 
 /// Bits of the third byte of the header.
 mod flag {

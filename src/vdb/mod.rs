@@ -33,8 +33,10 @@
 //! floats.
 
 mod blosc;
+mod format;
 mod metadata;
 mod read;
+mod read_error;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -42,28 +44,8 @@ mod topology;
 mod write;
 
 pub use metadata::Meta;
-pub use read::{ReadError, ReadGrid, Reader};
+pub use read::{ReadGrid, Reader};
+pub use read_error::ReadError;
 pub use stream::Stream;
 pub use topology::{Leaf, Topology};
 pub use write::{Blocks, Encoded, Grid, Values, write};
-
-/// First bytes of a file: " BDV" and four zeros.
-const MAGIC: u64 = 0x5644_4220;
-/// Version that is written.
-const VERSION: u32 = 224;
-/// Version of the library that writes this format.
-const LIBRARY: [u32; 2] = [10, 0];
-
-/// Compression flags of a grid.
-mod flag {
-    pub const ZIP: u32 = 1;
-    pub const ACTIVE_MASK: u32 = 2;
-    pub const BLOSC: u32 = 4;
-}
-
-/// Voxels in a leaf.
-const LEAF: usize = 512;
-/// Children of a lower node, which is 128 voxels wide.
-const LOWER: usize = 4096;
-/// Children of an upper node, which is 4096 voxels wide.
-const UPPER: usize = 32768;

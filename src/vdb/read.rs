@@ -1,43 +1,18 @@
 //! Reader. It trusts no length in a file before that many bytes exist; values go into a box whose size the
 //! caller chose.
 
-use std::fmt;
-
 use flate2::{Decompress, FlushDecompress};
 use half::f16;
 
-use super::blosc;
+use super::format::{LEAF, LOWER, MAGIC, UPPER, VERSION, flag};
+use super::read_error::{ReadError, Result, wrong};
 use super::topology::Leaf;
-use super::{LEAF, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
+use super::{Meta, blosc};
 
 /// Oldest version that is read: the first whose blocks leave inactive values out.
 const OLDEST: u32 = 222;
 /// Newest version: 225 differs only in grids that are not read here.
 const NEWEST: u32 = VERSION + 1;
-
-/// Reason why a file or a grid could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadError(String);
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ReadError {}
-
-pub(super) type Result<T> = std::result::Result<T, ReadError>;
-
-impl ReadError {
-    pub(super) fn new(what: impl Into<String>) -> Self {
-        Self(what.into())
-    }
-}
-
-pub(super) fn wrong<T>(what: impl Into<String>) -> Result<T> {
-    Err(ReadError::new(what))
-}
 
 /// A file being read.
 #[derive(Debug)]
@@ -110,7 +85,7 @@ impl<'a> Reader<'a> {
         let Some(found) = self.grids.iter().find(|grid| grid.name == name) else {
             return wrong(format!("there is no grid `{name}`"));
         };
-        found.open(self.bytes).map_err(|error| ReadError(format!("grid `{name}`: {error}")))
+        found.open(self.bytes).map_err(|error| ReadError::new(format!("grid `{name}`: {error}")))
     }
 }
 

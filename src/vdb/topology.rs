@@ -1,6 +1,6 @@
 //! Topology: the set of active voxels.
 
-use super::LEAF;
+use super::format::LEAF;
 
 /// The active voxels of a volume, in leaves. Several grids may share it.
 #[derive(Clone, Debug, Default, PartialEq)]

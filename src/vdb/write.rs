@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use flate2::{Compress, Compression, FlushCompress};
 use half::f16;
 
+use super::Meta;
+use super::format::{LIBRARY, LOWER, MAGIC, UPPER, VERSION, flag};
 use super::topology::{Leaf, Topology};
-use super::{LIBRARY, LOWER, MAGIC, Meta, UPPER, VERSION, flag};
 
 /// Values of a grid, requested for each active voxel.
 #[derive(Clone, Copy)]

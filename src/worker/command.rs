@@ -17,6 +17,7 @@ pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, BuildError> +
 pub type BuildError = Box<dyn Error + Send + Sync>;
 
 /// A command to the worker.
+#[non_exhaustive]
 pub enum Command {
     /// Run at the pace of the wall clock.
     Run,

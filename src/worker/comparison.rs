@@ -1,10 +1,10 @@
-//! Two simulations side by side: the one beside takes the steps and dabs of the present one, and edits of its own.
+//! Two simulations side by side: the one beside takes the steps and dabs of the present one, and its own edits.
 
 use std::sync::atomic::AtomicBool;
 
 use super::Simulation;
 use super::command::{BuildError, Builder};
-use super::thread::{Which, recompute};
+use super::replay::{Which, recompute};
 use super::timeline::Replay;
 use crate::grid::Dims;
 use crate::snapshot::Snapshot;

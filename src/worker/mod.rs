@@ -17,6 +17,7 @@ mod comparison;
 pub mod limits;
 mod packed_cells;
 mod recorded_frame;
+mod replay;
 mod simulation_trait;
 mod solid_drag;
 mod spare_snapshots;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// State of the thread.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum State {
     /// Waits for commands; edits still change the fields.
     #[default]

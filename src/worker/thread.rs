@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,12 +10,13 @@ use triple_buffer::Input;
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::comparison::{self, Comparison};
 use super::recorded_frame::Frame;
+use super::replay::{Which, apply, recompute};
 use super::solid_drag::Drag;
 use super::spare_snapshots::SpareSnapshots;
 use super::spill::Spill;
 use super::state_store::StateStore;
 use super::timeline::kept_runs::KeptRuns;
-use super::timeline::{Edit, Replay, Start, Timeline};
+use super::timeline::{Edit, Start, Timeline};
 use super::{Clock, Simulation, State, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{self, Force, Params, Solid, SolverError, Source};
@@ -45,32 +45,6 @@ enum Since {
     Step,
     /// A jump to another instant or another simulation.
     Jump,
-}
-
-/// One of two compared simulations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// The simulation itself.
-    Present,
-    /// The one beside.
-    Beside,
-}
-
-impl Which {
-    fn of(self, edit: Edit) -> Edit {
-        match self {
-            Self::Present => edit,
-            Self::Beside => Edit::Beside(Box::new(edit)),
-        }
-    }
-
-    fn sets_solids(self, edit: &Edit) -> bool {
-        match (self, edit) {
-            (Self::Present, Edit::Solids(_)) => true,
-            (Self::Beside, Edit::Beside(edit)) => matches!(**edit, Edit::Solids(_)),
-            _ => false,
-        }
-    }
 }
 
 /// Edits of one simulation in a batch.
@@ -630,52 +604,6 @@ impl Engine {
 
 fn lock(timeline: &Mutex<Timeline>) -> MutexGuard<'_, Timeline> {
     timeline.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Recomputes a frame of the simulation or of the one beside, whose past is that of the simulation before the comparison
-/// began.
-pub(super) fn recompute(
-    simulation: &mut dyn Simulation,
-    replay: &Replay,
-    which: Which,
-) -> Result<(), SolverError> {
-    let Start { state, params, beside } = &*replay.state;
-    let shared = beside.is_none();
-    let (state, params) = match (which, beside) {
-        (Which::Beside, Some((state, params))) => (state, params),
-        _ => (state, params),
-    };
-    simulation.restore(state)?;
-    simulation.set_params(params.clone());
-    let never = AtomicBool::new(false);
-    let redo = |edits: &[Edit], simulation: &mut dyn Simulation| {
-        for edit in edits {
-            match (which, edit) {
-                (Which::Beside, Edit::Beside(edit)) => apply(simulation, edit),
-                (Which::Present, Edit::Beside(_)) => {}
-                (Which::Beside, edit) if !shared && !matches!(edit, Edit::Dab(_)) => {}
-                (_, edit) => apply(simulation, edit),
-            }
-        }
-    };
-    for (edits, dt) in &replay.steps {
-        redo(edits, simulation);
-        simulation.step(*dt, &never)?;
-    }
-    redo(&replay.edits, simulation);
-    Ok(())
-}
-
-fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
-    match edit {
-        Edit::Dab(dab) => simulation.dab(dab),
-        Edit::Params(params) => simulation.set_params(params.as_ref().clone()),
-        Edit::Sources(sources) => simulation.set_sources(sources.clone()),
-        Edit::Forces(forces) => simulation.set_forces(forces.clone()),
-        // They were set once, so setting them again succeeds.
-        Edit::Solids(solids) => drop(simulation.set_solids(solids.clone())),
-        Edit::Beside(_) => {}
-    }
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -94,6 +94,7 @@ impl Session {
 
     /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
     /// notice.
+    #[cfg(test)]
     pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
         let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
         self.tell(text, now)

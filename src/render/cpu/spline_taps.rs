@@ -1,4 +1,4 @@
-//! Quadratic B-splines of ray packets: for each ray a window of 4×3×3 texels, whose rows are read whole. The spline has three
+//! Quadratic B-splines of ray packets: for each ray a stencil of 4×3×3 texels, whose rows are read whole. The spline has three
 //! texels along each axis; the fourth of a row has a weight only at a side of the volume.
 
 use fearless_simd::prelude::*;
@@ -23,7 +23,7 @@ pub(super) struct Taps<'a, S: Packets> {
 }
 
 impl<'a, S: Packets> Taps<'a, S> {
-    /// Finds the windows around places in texels from the centre of the first, along z from `first` planes before it.
+    /// Finds the stencils around places in texels from the centre of the first, along z from `first` planes before it.
     #[inline(always)]
     pub fn new(s: S, volume: Texels<'a>, at: [S::Rays; 3], first: f32) -> Self {
         let [_, row, plane] = volume.strides();

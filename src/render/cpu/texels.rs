@@ -32,19 +32,19 @@ impl<'a> Texels<'a> {
     }
 }
 
-/// Windows of 4×3×3 texels, one for each sample point of a packet.
+/// Stencils of 4×3×3 texels, one for each sample point of a packet.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a, V> {
     texels: Texels<'a>,
-    /// Index of the first texel of each window. All of them are in the volume.
+    /// Index of the first texel of each stencil. All of them are in the volume.
     first: V,
 }
 
 impl<'a, V> Rows<'a, V> {
-    /// Takes the index of the first texel of each window.
+    /// Takes the index of the first texel of each stencil.
     ///
     /// # Panics
-    /// If a window is not whole.
+    /// If a stencil is not whole.
     #[inline(always)]
     pub fn new<S: Simd>(texels: Texels<'a>, first: V) -> Self
     where
@@ -52,23 +52,23 @@ impl<'a, V> Rows<'a, V> {
     {
         let [x, row, plane] = texels.strides();
         let last = 3 * x + 2 * row + 2 * plane;
-        assert!(texels.values.len() > last, "a volume smaller than a window");
+        assert!(texels.values.len() > last, "a volume smaller than a stencil");
         let outside = first.simd_gt((texels.values.len() - 1 - last) as u32);
         assert!(!outside.any_true(), "a sample outside its volume");
         Self { texels, first }
     }
 
-    /// Returns the texels of a row of the `n`th window, in two pairs; rows count along y, then z.
+    /// Returns the texels of a row of the `n`th stencil, in two pairs; rows count along y, then z.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub fn row<S: Simd>(&self, n: usize, row: usize) -> &'a [[[f16; 4]; 2]; 2]
     where
         V: SimdInt<S, Element = u32>,
     {
-        assert!(row < 9, "a window has nine rows");
+        assert!(row < 9, "a stencil has nine rows");
         let [_, rows, planes] = self.texels.strides();
         let at = self.first[n] as usize + row % 3 * rows + row / 3 * planes;
-        // SAFETY: `new` has found the whole window in the volume.
+        // SAFETY: `new` has found the whole stencil in the volume.
         unsafe { &*self.texels.values.as_ptr().add(at).cast() }
     }
 }

@@ -42,14 +42,14 @@ pub fn cubic<const FMA: bool, const N: usize>(
     fraction: [f32; 3],
 ) -> [f32; N] {
     let [wx, wy, wz] = fraction.map(|t| curve.weights::<FMA>(t));
-    let window = &field[at - 1 - bounds.row - bounds.plane..];
+    let stencil = &field[at - 1 - bounds.row - bounds.plane..];
     let mut lines = [[0.0; N]; 4];
     let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
     for z in 0..4 {
         let mut slice = [[0.0; N]; 4];
         for y in 0..4 {
             let line: &[[f32; N]; 4] =
-                window[z * bounds.plane + y * bounds.row..].first_chunk().expect("four values");
+                stencil[z * bounds.plane + y * bounds.row..].first_chunk().expect("four values");
             for x in 0..4 {
                 for c in 0..N {
                     slice[x][c] = fma::<FMA>(wy[y], line[x][c], slice[x][c]);

@@ -12,13 +12,13 @@ pub fn monotone<const FMA: bool, const N: usize>(
     bounds: &SampleBounds,
     [x, y, z]: [f32; 3],
 ) -> [f32; N] {
-    let window = &field[at - 1 - bounds.row - bounds.plane..];
+    let stencil = &field[at - 1 - bounds.row - bounds.plane..];
     let mut along_z = [[0.0; N]; 4];
     for k in 0..4 {
         let mut along_y = [[0.0; N]; 4];
         for j in 0..4 {
             let line: &[[f32; N]; 4] =
-                window[k * bounds.plane + j * bounds.row..].first_chunk().expect("four values");
+                stencil[k * bounds.plane + j * bounds.row..].first_chunk().expect("four values");
             along_y[j] = hermite::<FMA, N>(line, x);
         }
         along_z[k] = hermite::<FMA, N>(&along_y, y);

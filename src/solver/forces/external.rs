@@ -42,6 +42,7 @@ impl PartialEq for CustomField {
 
 /// Vectors of a force: accelerations \[m/s²\] or velocities \[m/s\], according to [`Drive`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ForceField {
     /// The same everywhere.
     Wind([f32; 3]),
@@ -74,6 +75,7 @@ pub enum ForceField {
 
 /// Effect of a force's vectors on the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Drive {
     /// Acceleration of the air \[m/s²\].
     Accelerate,
@@ -87,6 +89,7 @@ pub enum Drive {
 
 /// Target of a force: air or smoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ActsOn {
     /// All air equally.
     Air,

@@ -32,6 +32,7 @@ pub use voxels::{CLOSED, CutFaces, SOLID, Voxels};
 
 /// Boundary condition of the velocity along a solid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Slip {
     /// Free slip: the air glides, and only the velocity across the surface is fixed.
     #[default]

@@ -2,6 +2,7 @@
 
 /// Motion of a solid between keyframes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Motion {
     /// Straight on: the velocity jumps at the keyframes.
     #[default]

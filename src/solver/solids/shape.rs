@@ -7,6 +7,7 @@ use crate::solver::solver_error::InvalidValue;
 
 /// Shape of a solid around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Shape {
     /// A ball.
     Sphere {

@@ -17,6 +17,7 @@ mod mesh_files;
 
 /// A mesh that cannot be a solid.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum MeshError {
     /// The file could not be read.
     #[error("cannot read the mesh {0}: {1}")]

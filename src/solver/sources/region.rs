@@ -11,6 +11,7 @@ use crate::solver::solver_error::InvalidValue;
 
 /// Form of a region around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Form {
     /// The inside of a closed surface.
     Body(Shape),

@@ -1,4 +1,4 @@
-//! Interleaving: eight lines of cells of four scalars, as one array for each scalar and back; velocities and volumes likewise.
+//! Interleaving: eight lines of cells of four scalars, as one array for each scalar and back; the same for velocities and volumes.
 #![allow(unsafe_code)]
 
 use super::parabola::ACROSS;
@@ -10,7 +10,7 @@ use crate::solver::storage::row_passes::Shared;
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct LineLayout {
     pub at: usize,
     pub across: usize,
     pub along: usize,
@@ -30,7 +30,7 @@ pub struct Found {
     pub holds: [bool; 4],
 }
 
-impl Place {
+impl LineLayout {
     /// Cell i of line l.
     ///
     /// # Safety
@@ -73,16 +73,19 @@ impl Place {
 each_level! {
     /// Loads cells `range` of the lines into `out`, from its first element on.
     ///
-    /// No other thread may access them.
-    pub fn load(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
+    /// # Safety
+    /// No part of `scalars` that overlaps these cells may be alive, on this thread or another.
+    pub unsafe fn load(scalars: &Shared<'_, f32>, place: LineLayout, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
         = load_kernel;
 }
 
+/// # Safety
+/// As [`load`].
 #[inline(always)]
-fn load_kernel<S: Simd>(
+unsafe fn load_kernel<S: Simd>(
     s: S,
     scalars: &Shared<'_, f32>,
-    place: Place,
+    place: LineLayout,
     range: [usize; 2],
     [a, b, c, d]: [&mut [Eight]; 4],
     found: &mut Found,
@@ -93,7 +96,7 @@ fn load_kernel<S: Simd>(
     let mut held = (zero, zero, zero, zero);
     let mut nothing = [[0.0; 4]; ACROSS];
     for i in 0..n {
-        // SAFETY: a line belongs to one task of a pass, which holds one cell of it at a time.
+        // SAFETY: by the contract of this function; those of the last round are dropped.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
         if place.across == 1 {
             // Prefetches the next lines: the hardware's prefetcher stops at the end of each page.
@@ -134,14 +137,19 @@ fn holds_any<S: Simd>(s: S, [a, b, c, d]: [&Eight; 4]) -> bool {
 
 each_level! {
     /// The inverse of [`load`].
-    pub fn store(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], from: [&[Eight]; 4]) = store_kernel;
+    ///
+    /// # Safety
+    /// As [`load`].
+    pub unsafe fn store(scalars: &Shared<'_, f32>, place: LineLayout, range: [usize; 2], from: [&[Eight]; 4]) = store_kernel;
 }
 
+/// # Safety
+/// As [`load`].
 #[inline(always)]
-fn store_kernel<S: Simd>(
+unsafe fn store_kernel<S: Simd>(
     s: S,
     scalars: &Shared<'_, f32>,
-    place: Place,
+    place: LineLayout,
     range: [usize; 2],
     [a, b, c, d]: [&[Eight]; 4],
 ) {
@@ -149,7 +157,7 @@ fn store_kernel<S: Simd>(
     let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
     let mut nowhere = [[0.0; 4]; ACROSS];
     for i in 0..n {
-        // SAFETY: as above.
+        // SAFETY: as for `load`.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nowhere) };
         interleave(s, [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)], cells);
     }

@@ -1,0 +1,109 @@
+//! Arguments of every command, and the scene that they name.
+
+use std::sync::Arc;
+
+use super::CliError;
+use crate::comm::Comm;
+use crate::scene::{Scene, SceneError};
+
+/// Most threads of a command.
+pub const MOST_THREADS: u16 = 1024;
+
+/// Arguments of every command, and the defaults of [`Defaults`](super::defaults::Defaults) that are no arguments.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Common {
+    /// Override a key of the scene, for example --set fluid.vorticity=0.5 or --set source.0.emit.red=8
+    #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Everywhere")]
+    pub set: Vec<String>,
+    /// Number of solver threads; 0: one for each processor. `bench` takes a list
+    #[arg(long, global = true, value_name = "N", value_delimiter = ',', help_heading = "Everywhere")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=i64::from(MOST_THREADS)), allow_negative_numbers = true)]
+    pub threads: Vec<u16>,
+    /// Overwrite existing files
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub force: bool,
+    /// No progress; errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Everywhere")]
+    pub quiet: bool,
+    /// Print more; give it twice for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Everywhere")]
+    pub verbose: u8,
+    /// The file of the defaults.
+    #[arg(skip)]
+    pub config: Option<std::path::PathBuf>,
+    /// Number of overrides that come from it; they are the first.
+    #[arg(skip)]
+    pub sets_of_config: usize,
+    /// Scene of the window and of `render` if none is named.
+    #[arg(skip)]
+    pub scene: Option<String>,
+    /// Whether files are always rendered on the CPU.
+    #[arg(skip)]
+    pub cpu: bool,
+    /// Filter of log lines.
+    #[arg(skip)]
+    pub log: Option<String>,
+    /// Memory for the recorded frames of the window \[bytes\].
+    #[arg(skip)]
+    pub record_memory: Option<u64>,
+    /// Room on the disk for recorded frames \[bytes\].
+    #[arg(skip)]
+    pub record_disk: Option<u64>,
+    /// The ranks that share the run.
+    #[arg(skip)]
+    pub comm: Option<Arc<dyn Comm>>,
+    /// Threads of each rank, unless the scene or `--threads` says how many.
+    #[arg(skip)]
+    pub threads_of_rank: Option<usize>,
+}
+
+impl Common {
+    /// The scene that is used if none is named.
+    pub fn default_scene(&self) -> &str {
+        self.scene.as_deref().unwrap_or("plume")
+    }
+
+    /// Loads the scene `name` with the overrides of the command line, then `more`.
+    pub fn scene(&self, name: &str, more: &[String]) -> Result<Scene, CliError> {
+        let mut overrides = self.set.clone();
+        match self.threads.as_slice() {
+            [] => {}
+            [threads] => overrides.push(format!("solver.threads={threads}")),
+            _ => {
+                return Err(CliError::Request("--threads takes one number here; a list is for bench".into()));
+            }
+        }
+        overrides.extend_from_slice(more);
+        let mut scene = Scene::load(name, &overrides).map_err(|error| match &self.config {
+            Some(path) if self.is_of_config(&error, name, &overrides) => {
+                CliError::Request(format!("{}: {error}", path.display()))
+            }
+            _ => suggest_command(error, name),
+        })?;
+        if let (0, Some(threads)) = (scene.config.threads, self.threads_of_rank) {
+            scene.config.threads = threads;
+        }
+        Ok(scene)
+    }
+}
+
+impl Common {
+    /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
+    fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
+        match error {
+            SceneError::Missing { .. } => self.scene.as_deref() == Some(name),
+            _ => self.sets_of_config > 0 && Scene::load(name, &overrides[self.sets_of_config..]).is_ok(),
+        }
+    }
+}
+
+/// Suggests a command, because a misspelt one looks like the name of a scene.
+fn suggest_command(error: SceneError, name: &str) -> CliError {
+    let commands = ["view", "render", "flipbook", "simulate", "detail", "bench", "scenes", "check", "doctor"];
+    match (&error, crate::scene::closest(name, commands)) {
+        (SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
+            CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,94 @@
+//! Lines on stdout and stderr.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::CliError;
+
+/// Whether this process leaves all lines to another.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Leaves all lines to another process from now on, or none.
+pub fn silence(on: bool) {
+    SILENT.store(on, Ordering::Relaxed);
+}
+
+/// Whether this process leaves all lines to another.
+pub fn is_silent() -> bool {
+    SILENT.load(Ordering::Relaxed)
+}
+
+/// Prints an error on stderr, with the lines of the scene around it if there are any.
+pub fn report(error: &CliError) {
+    tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
+}
+
+/// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe there must not
+/// end a run.
+pub fn tell(text: &str) {
+    if is_silent() {
+        return;
+    }
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Whether stderr takes colours: on a terminal, unless `NO_COLOR` (no-color.org) says otherwise.
+pub fn is_coloured() -> bool {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stderr().is_terminal() && !forbidden && !is_dumb
+}
+
+/// Writes a result to stdout. A closed pipe (`| head`) is no error.
+pub fn say(text: &str) -> Result<(), CliError> {
+    if is_silent() {
+        return Ok(());
+    }
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Stdout(e)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a result to stdout as JSON.
+pub fn say_json(value: &serde_json::Value) -> Result<(), CliError> {
+    say(&json_text(value))
+}
+
+/// Formats JSON on several lines. Numbers that come from single precision get as many digits as they have there: 0.05, not
+/// 0.05000000074505806.
+pub fn json_text(value: &serde_json::Value) -> String {
+    format!("{:#}\n", tidy(value.clone()))
+}
+
+fn tidy(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(list) => list.into_iter().map(tidy).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, tidy(value))).collect(),
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap_or(f64::NAN);
+            let single = exact as f32;
+            let is_single = f64::from(single) == exact;
+            let short = if is_single { single.to_string().parse().unwrap_or(exact) } else { exact };
+            serde_json::Number::from_f64(short).map_or(Value::Null, Value::Number)
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_single_precision_are_short() {
+        let value = json!({ "a": [0.05_f32, 24, 1e-4_f32], "b": 0.1_f64, "c": 1.0 / 3.0, "d": null });
+        let text = json_text(&value);
+        assert!(text.contains("0.05,") && text.contains("0.0001\n") && text.contains("0.1,"), "{text}");
+        assert!(text.contains("0.3333333333333333,") && text.contains("24,"), "{text}");
+    }
+}
