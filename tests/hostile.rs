@@ -162,6 +162,26 @@ fn vast_pictures_texts_and_numbers_of_threads_are_refused_before_they_are_made()
     assert_eq!(files(dir.path()), ["letters.toml"]);
 }
 
+/// A text with the most letters, and sources whose weights together exceed the limit.
+#[test]
+fn shapes_take_little_memory_and_are_counted() {
+    let dir = folder();
+    let letters = |height: f32| {
+        format!(
+            "[[source]]\nshape = {{ text = {{ string = \"{}\", center = [0.4, 0.4, 0.4], height = {height}, depth = 0.1 }} }}\n",
+            "a".repeat(9_999)
+        )
+    };
+    fs::write(dir.path().join("letters.toml"), letters(0.22)).unwrap();
+    let output = shell(dir.path(), "ulimit -v 600000; \"$U\" simulate letters.toml --threads 2 --frames 0 --out run");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let block = "[[source]]\nshape = { box = { center = [0.48, 0.72, 0.48], size = [0.9, 1.4, 0.9] } }\n";
+    fs::write(dir.path().join("boxes.toml"), block.repeat(100)).unwrap();
+    let few = updraft(dir.path(), &["check", "boxes.toml", "--set", "solver.memory_limit=0.3"]);
+    refused(&few, "source.shape: the shape needs about 4.");
+    assert!(stderr(&few).contains("over the limit of 307 MiB"), "{}", stderr(&few));
+}
+
 /// Limits on the address space from far too little to enough: success, or one line and exit code 1 or 2.
 #[test]
 fn running_out_of_memory_is_a_line_and_no_abort() {

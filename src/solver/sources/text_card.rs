@@ -43,21 +43,19 @@ impl Card {
         }
         let pixels = size.map(|x| x.ceil() as usize);
         let count = pixels[0] * pixels[1];
-        let mut covered: Vec<f32> = room::vec(count, "the text")?;
-        covered.resize(count, 0.0);
+        let mut covered: Vec<u8> = room::vec(count, "the text")?;
+        covered.resize(count, 0);
         for outline in outlines() {
             let from = outline.px_bounds().min - ink.min;
             outline.draw(|x, y, share| {
                 let (x, y) = (x as usize + from.x as usize, y as usize + from.y as usize);
                 if x < pixels[0] && y < pixels[1] {
-                    covered[x + pixels[0] * y] += share;
+                    let covered = &mut covered[x + pixels[0] * y];
+                    *covered = covered.saturating_add((share * 255.0).round() as u8);
                 }
             });
         }
-        let share = |x: f32| [(x.min(1.0) * 255.0).round() as u8; 4];
-        let mut values = room::vec(count, "the text")?;
-        values.extend(covered.into_iter().map(share));
-        Self::new(pixels, pixel, depth, values)
+        Self::grey(pixels, pixel, depth, covered)
     }
 }
 
