@@ -76,6 +76,7 @@ impl Scene {
             + Solver::turbulence_memory(&self.config, &self.params.turbulence)
             + memory::picture(self.size)
             + self.shapes_memory()
+            + self.look.environment.sphere.as_ref().map_or(0, |sphere| sphere.memory())
     }
 
     /// Estimated memory of the pixels and weights of all shapes \[bytes\].

@@ -61,7 +61,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         forces: force_tables::resolve(&doc.force, place)?,
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
-        look: look(&doc, &given, text, folder)?,
+        look: look(&doc, &given, place)?,
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
@@ -228,26 +228,28 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
     Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
 }
 
-fn look(doc: &Document, given: &Given, text: &Text, folder: &Path) -> Result<Look> {
+fn look(doc: &Document, given: &Given, place: Place) -> Result<Look> {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     look.roughness = doc.solid.iter().map(|solid| solid.roughness.map_or(1.0, Number::get)).collect();
     // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
-    look.environment.sphere = environment(&doc.render.environment, text, folder)?;
-    look.lights = light_tables::resolve(&doc.light, text)?;
+    look.environment.sphere = environment(&doc.render.environment, place)?;
+    look.lights = light_tables::resolve(&doc.light, place.text)?;
     Ok(look)
 }
 
 /// Reads the picture of an environment, if there is one.
-fn environment(read: &document::Environment, text: &Text, folder: &Path) -> Result<Option<Arc<Sphere>>> {
+fn environment(read: &document::Environment, place: Place) -> Result<Option<Arc<Sphere>>> {
     let Some(file) = &read.file else { return Ok(None) };
-    let name = Path::new(file.get_ref());
-    let path = if text.is_override(&file.span()) { name.to_owned() } else { folder.join(name) };
-    let sphere = environment_file::read(&path).map_err(|error| {
-        text.problem(file.span(), format!("render.environment.file: cannot read {}: {error}", name.display()))
-    })?;
+    let (text, name) = (place.text, Path::new(file.get_ref()));
+    let path = if text.is_override(&file.span()) { name.to_owned() } else { place.folder.join(name) };
+    let wrong =
+        |message: String| text.problem(file.span(), format!("render.environment.file: {message}"));
+    let sphere = environment_file::read(&path)
+        .map_err(|error| wrong(format!("cannot read {}: {error}", name.display())))?;
+    place.left.take(sphere.memory(), "the picture").map_err(wrong)?;
     Ok(Some(Arc::new(sphere)))
 }
 
