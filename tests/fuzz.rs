@@ -191,6 +191,21 @@ fn pngs_are_taken_or_refused() {
     });
 }
 
+/// Radiance HDR and OpenEXR, as a scene reads them.
+#[test]
+fn environments_are_taken_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a");
+    let set = [format!("render.environment.file='{}'", path.display()), "source=[]".into()];
+    fuzz("environment", |input| {
+        std::fs::write(&path, input).expect("a file");
+        if let Ok(scene) = Scene::parse_with("fuzz", SMALL, &set) {
+            let sphere = scene.look.environment.sphere.expect("a picture");
+            assert!(sphere.texels().iter().flatten().all(|x| x.is_finite()));
+        }
+    });
+}
+
 #[test]
 fn objs_are_taken_or_refused() {
     fuzz("obj", |input| {

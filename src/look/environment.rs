@@ -167,6 +167,11 @@ impl Sphere {
         texel / area
     }
 
+    /// Memory of its texels and sums \[bytes\].
+    pub fn memory(&self) -> u64 {
+        (size_of_val(&*self.texels) + size_of_val(&*self.rows) + size_of_val(&*self.columns)) as u64
+    }
+
     /// Texels across and down.
     pub fn size(&self) -> [usize; 2] {
         [self.width, self.height]

@@ -3,11 +3,18 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use crate::foreign;
-use crate::look::Sphere;
+use exr::compression::Compression;
+use exr::meta::header::Header;
 
-/// Most texels of a picture.
-const MOST: usize = 1 << 27;
+use crate::look::Sphere;
+use crate::{foreign, room};
+
+/// Most texels of a picture: 8192 × 4096.
+const MOST: usize = 1 << 25;
+/// Most texels along a side.
+const LONGEST: usize = 1 << 15;
+/// Most bytes of a texel in an OpenEXR file, all its channels together.
+const DEEPEST: usize = 64;
 
 /// Reads the picture at `path`.
 ///
@@ -30,8 +37,10 @@ type Picture = (usize, usize, Vec<[f32; 3]>);
 fn check_size(width: usize, height: usize) -> Result<(), String> {
     match width.checked_mul(height) {
         Some(0) => Err("it has no pixels".into()),
-        Some(count) if count <= MOST => Ok(()),
-        _ => Err(format!("{width} x {height} pixels are too many; {MOST} are the most")),
+        Some(count) if count <= MOST && width.max(height) <= LONGEST => Ok(()),
+        _ => Err(format!(
+            "it has {width} x {height} pixels; at most {MOST} are read, and {LONGEST} along a side"
+        )),
     }
 }
 
@@ -66,7 +75,7 @@ fn radiance(bytes: &[u8]) -> Result<Picture, String> {
         return Err("it ends early".into());
     }
     let mut rest = &bytes[at..];
-    let mut texels = Vec::new();
+    let mut texels = room::vec(width * height, "the picture").map_err(|error| error.to_string())?;
     let mut row = vec![[0_u8; 4]; width];
     for _ in 0..height {
         read_row(&mut rest, &mut row)?;
@@ -117,24 +126,65 @@ fn read_row(rest: &mut &[u8], row: &mut [[u8; 4]]) -> Result<(), String> {
 
 fn exr(bytes: &[u8]) -> Result<Picture, String> {
     use exr::prelude::{MetaData, ReadChannels, ReadLayers, read};
-    let wrong = |error: exr::error::Error| format!("it is no picture that is read: {error}");
-    let meta = MetaData::read_from_buffered(Cursor::new(bytes), false).map_err(wrong)?;
-    let size = meta.headers.first().ok_or("it has no pixels")?.layer_size;
-    check_size(size.width(), size.height())?;
+    let meta = MetaData::read_from_buffered(Cursor::new(bytes), false).map_err(|error| words(&error))?;
+    // The decoder makes room for whole layers and blocks as their headers claim them, also for those not chosen.
+    meta.headers.iter().try_for_each(check_header)?;
+    if !meta.headers.iter().any(has_colors) {
+        return Err("it has no channels R, G and B".into());
+    }
+    let most = meta.headers.iter().map(|header| header.layer_size.area()).max().unwrap_or(0);
+    room::probe((most * size_of::<[f32; 3]>()) as u64, "the picture").map_err(|error| error.to_string())?;
     let image = read()
         .no_deep_data()
         .largest_resolution_level()
         .rgb_channels(
-            |size, _| (size.width(), vec![[0.0_f32; 3]; size.width() * size.height()]),
+            |size, _| (size.width(), vec![[0.0_f32; 3]; size.area()]),
             |(width, texels), at, (r, g, b): (f32, f32, f32)| texels[at.y() * *width + at.x()] = [r, g, b],
         )
         .first_valid_layer()
         .all_attributes()
+        .non_parallel()
         .from_buffered(Cursor::new(bytes))
-        .map_err(wrong)?;
+        .map_err(|error| words(&error))?;
     let size = image.layer_data.size;
-    check_size(size.width(), size.height())?;
     Ok((size.width(), size.height(), image.layer_data.channel_data.pixels.1))
+}
+
+/// Refuses a layer whose claims the decoder would not bound.
+fn check_header(header: &Header) -> Result<(), String> {
+    let [width, height] = [header.layer_size.width(), header.layer_size.height()];
+    check_size(width, height)?;
+    let bytes = header.channels.bytes_per_pixel;
+    if bytes > DEEPEST {
+        return Err(format!("its channels take {bytes} bytes a pixel; at most {DEEPEST} are read"));
+    }
+    if header.deep {
+        return Err("it has deep data; write it flat".into());
+    }
+    // Blocks of these claim sizes that the decoder allocates unseen.
+    if matches!(header.compression, Compression::DWAA(_) | Compression::DWAB(_)) {
+        return Err("its compression, DWA, is not read; write it with ZIP or PIZ".into());
+    }
+    Ok(())
+}
+
+fn has_colors(header: &Header) -> bool {
+    ["R", "G", "B"]
+        .iter()
+        .all(|wanted| header.channels.list.iter().any(|channel| channel.name.eq_case_insensitive(wanted)))
+}
+
+/// What is wrong with an OpenEXR file, in our words.
+fn words(error: &exr::error::Error) -> String {
+    use exr::error::Error;
+    match error {
+        Error::NotSupported(_) => {
+            "it uses a part of OpenEXR that is not read; write it flat, with ZIP or PIZ compression".into()
+        }
+        Error::Invalid(_) | Error::Aborted | Error::Io(_) => {
+            "it is no OpenEXR picture, or damaged, or cut short".into()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,12 +226,41 @@ mod tests {
         assert!(refused(b"PNG").contains("neither a Radiance HDR nor an OpenEXR"));
         assert!(refused(b"#?RADIANCE\n").contains("head does not end"));
         assert!(refused(&hdr(&coded()[..20], "-Y 2 +X 8")).contains("ends early"));
-        assert!(refused(&hdr(b"", "-Y 99999999 +X 99999999")).contains("too many"));
-        assert!(refused(&hdr(b"", "-Y 10000 +X 10000")).contains("ends early"));
+        let many = "it has 99999999 x 99999999 pixels; at most 33554432 are read, and 32768 along a side";
+        assert_eq!(refused(&hdr(b"", "-Y 99999999 +X 99999999")), many);
+        assert!(refused(&hdr(b"", "-Y 1 +X 32769")).contains("32768 along a side"));
+        assert!(refused(&hdr(b"", "-Y 4096 +X 8192")).contains("ends early"));
         assert!(refused(&hdr(b"", "+Y 2 +X 8")).contains("not as `-Y"));
         assert!(refused(&hdr(&[2, 2, 0, 8, 128 + 9, 1], "-Y 1 +X 8")).contains("longer than its width"));
         assert!(refused(&hdr(&[2, 2, 0, 8, 0, 1], "-Y 1 +X 8")).contains("longer than its width"));
-        assert!(refused(&[0x76, 0x2f, 0x31, 0x01, 2, 0, 0, 0]).contains("no picture that is read"));
+        assert!(refused(&[0x76, 0x2f, 0x31, 0x01, 2, 0, 0, 0]).contains("no OpenEXR picture"));
+    }
+
+    /// `parts.exr` has two parts, the second of 100,000² pixels: its decoding asked for 120 GB. `column.exr` claims a
+    /// column of 2²⁷.
+    #[test]
+    fn every_part_of_an_open_exr_is_measured_before_any_is_decoded() {
+        for (name, wanted) in [("parts", "100000 x 100000 pixels"), ("column", "1 x 134217728 pixels")] {
+            let path = format!("{}/tests/seeds/environment/{name}.exr", env!("CARGO_MANIFEST_DIR"));
+            let message = read(Path::new(&path)).unwrap_err();
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+
+    #[test]
+    fn open_exr_without_colors_or_with_dwa_is_refused() {
+        use exr::prelude::{Encoding, Image, SpecificChannels, WritableImage};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.exr");
+        let grey = SpecificChannels::build().with_channel("Y").with_pixel_fn(|_| (0.5_f32,));
+        Image::from_channels((4, 2), grey).write().to_file(&path).unwrap();
+        assert_eq!(read(&path).unwrap_err(), "it has no channels R, G and B");
+        let colors = SpecificChannels::rgb(|_| (0.5_f32, 0.5_f32, 0.5_f32));
+        let mut image = Image::from_channels((4, 2), colors);
+        image.layer_data.encoding =
+            Encoding { compression: Compression::DWAA(None), ..Encoding::FAST_LOSSLESS };
+        image.write().to_file(&path).unwrap();
+        assert!(read(&path).unwrap_err().contains("its compression, DWA, is not read"));
     }
 
     #[test]

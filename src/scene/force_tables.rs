@@ -78,7 +78,7 @@ fn force(read: &Spanned<Force>, place: Place) -> Result<solver::Force> {
         }
     };
     let [start, stop] = source_tables::times(force.start, force.stop.as_ref(), place.text, "force")?;
-    let within = force.within.as_ref().map(|shape| place.region(shape, "force.within")).transpose()?;
+    let within = force.within.as_ref().map(|shape| place.region(shape, "force.within", true)).transpose()?;
     let acts_on = match force.acts_on {
         None => acts_on,
         Some(ActsOn::Air) => solver::ActsOn::Air,

@@ -104,6 +104,36 @@ fn typed<T: for<'de> Deserialize<'de>>(value: Spanned<DeValue>) -> Result<T, Err
     T::deserialize(value.into_deserializer())
 }
 
+/// Most tables of one kind.
+const MOST_TABLES: usize = 1024;
+
+/// Lists of tables whose resolution takes time: each may cover the whole box.
+const LISTS: [&[&str]; 5] = [&["source"], &["force"], &["solid"], &["probe"], &["initial", "smoke"]];
+
+/// Checks the number of tables in each list.
+///
+/// # Errors
+/// The first table beyond [`MOST_TABLES`].
+pub fn check_counts(root: &DeTable) -> Result<(), Complaint> {
+    LISTS.into_iter().try_for_each(|path| {
+        let [parents @ .., key] = path else { return Ok(()) };
+        let table = parents.iter().try_fold(root, |table, parent| match table.get(*parent)?.get_ref() {
+            DeValue::Table(inner) => Some(inner),
+            _ => None,
+        });
+        let Some(DeValue::Array(list)) = table.and_then(|table| Some(table.get(*key)?.get_ref())) else {
+            return Ok(());
+        };
+        match list.get(MOST_TABLES) {
+            None => Ok(()),
+            Some(extra) => {
+                let (name, count) = (path.join("."), list.len());
+                Err((extra.span(), format!("{name}: there are {count}, and {MOST_TABLES} is the most")))
+            }
+        }
+    })
+}
+
 /// Checks every number below `table` against the hard range of its key.
 ///
 /// # Errors

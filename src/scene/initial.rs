@@ -41,6 +41,9 @@ const SAMPLES: usize = 4;
 /// Points along each axis at which formulas are tried when the scene is read.
 const TRIALS: usize = 32;
 
+/// Most instructions of all trials of a formula, each for [`WIDTH`] points: long formulas are tried at fewer.
+const MOST_TRIED: usize = 1 << 20;
+
 /// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas.
 pub fn resolve(read: &document::Initial, text: &Text, folder: &Path, config: &Config) -> Result<Initial> {
     Ok(Initial { file: check(read, text, folder, config)?, formulas: formulas(read, text, config)? })
@@ -159,8 +162,9 @@ fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Rang
 /// Checks the range of a formula's values at a few points of the box.
 fn attempt(formula: &Formula, field: Field, (dims, h): (Dims, f32)) -> std::result::Result<(), InitialError> {
     let shape = field.shape(dims);
+    let trials = (MOST_TRIED / formula.length().max(1)).isqrt().clamp(2, TRIALS);
     let points: [Vec<f64>; 3] = std::array::from_fn(|axis| {
-        let count = shape[axis].min(TRIALS);
+        let count = shape[axis].min(trials);
         (0..count).map(|n| coordinate(field, axis, (2 * n + 1) * shape[axis] / (2 * count), h)).collect()
     });
     let mut scratch = Scratch::default();

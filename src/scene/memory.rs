@@ -1,5 +1,7 @@
 //! Estimate of a scene's memory, before anything is allocated.
 
+use std::cell::Cell;
+
 use half::f16;
 
 use crate::room;
@@ -35,6 +37,36 @@ pub fn picture(size: [u32; 2]) -> u64 {
     PIXEL * u64::from(size[0]) * u64::from(size[1])
 }
 
+/// Memory that is left of a scene's limit while its files and shapes are read.
+pub struct Left {
+    limit: u64,
+    used: Cell<u64>,
+}
+
+impl Left {
+    /// Starts with `used` of `limit` \[bytes\].
+    pub fn new(limit: u64, used: u64) -> Self {
+        Self { limit, used: Cell::new(used) }
+    }
+
+    /// Takes `bytes` for `what`.
+    ///
+    /// # Errors
+    /// The required memory and the limit, if the sum exceeds it.
+    pub fn take(&self, bytes: u64, what: &str) -> Result<(), String> {
+        let used = self.used.get().saturating_add(bytes);
+        if used > self.limit {
+            let [bytes, used, limit] = [bytes, used, self.limit].map(human);
+            return Err(format!(
+                "{what} needs about {bytes}, and the scene {used} up to here, over the limit of {limit}; \
+                 make it smaller or raise solver.memory_limit"
+            ));
+        }
+        self.used.set(used);
+        Ok(())
+    }
+}
+
 /// Limit of a scene where the system does not tell its memory \[bytes\].
 const UNKNOWN: u64 = 8 << 30;
 
@@ -68,6 +100,19 @@ pub fn check_threads(threads: usize) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_taken_up_to_the_limit() {
+        let left = Left::new(10 << 20, 2 << 20);
+        left.take(4 << 20, "a shape").unwrap();
+        let message = left.take(5 << 20, "a shape").unwrap_err();
+        assert!(
+            message.starts_with("a shape needs about 5.0 MiB, and the scene 11 MiB up to here, over"),
+            "{message}"
+        );
+        left.take(4 << 20, "a shape").unwrap();
+        assert!(left.take(u64::MAX, "a shape").is_err());
+    }
 
     #[test]
     fn large_pictures_are_counted() {

@@ -75,6 +75,17 @@ impl Scene {
         memory::estimate(&self.config, !self.solids.is_empty())
             + Solver::turbulence_memory(&self.config, &self.params.turbulence)
             + memory::picture(self.size)
+            + self.shapes_memory()
+            + self.look.environment.sphere.as_ref().map_or(0, |sphere| sphere.memory())
+    }
+
+    /// Estimated memory of the pixels and weights of all shapes \[bytes\].
+    fn shapes_memory(&self) -> u64 {
+        let sources = self.sources.iter().map(|source| (&source.region, source.velocity.is_some()));
+        let fills = self.fills.iter().map(|fill| (&fill.region, fill.velocity.is_some()));
+        let forces = self.forces.iter().filter_map(|force| Some((force.within.as_ref()?, true)));
+        let all = sources.chain(fills).chain(forces);
+        all.map(|(region, drives)| region.memory(&self.config, drives)).sum()
     }
 
     /// Size of the box \[m\].

@@ -5,7 +5,7 @@ use serde::de::value::StrDeserializer;
 use toml::de::Deserializer;
 
 use super::document::{Document, SolidShape};
-use super::given::{Given, check_ranges};
+use super::given::{Given, check_counts, check_ranges};
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Shape;
@@ -18,6 +18,7 @@ pub fn document(text: &Text) -> Result<(Document, Given), Box<Problem>> {
     let padded = text.padded_parts();
     let mut root = text.root(&padded)?;
     let problem = |(span, message)| text.problem(span, message);
+    check_counts(root.get_ref()).map_err(problem)?;
     check_ranges(root.get_ref()).map_err(problem)?;
     let given = Given::take(root.get_mut()).map_err(problem)?;
     let document = Document::deserialize(Deserializer::from(root.clone()));

@@ -16,6 +16,26 @@ fn an_error_has_line_column_key_and_advice() {
     assert!(error("[solver]\nadvection = \"macormack\"").contains("unknown value `macormack`; did you mean"));
 }
 
+/// Each table may take milliseconds, and quadratic checks would take minutes.
+#[test]
+fn more_than_1024_tables_of_a_kind_are_refused() {
+    let tables = [
+        ("source", "emit = { red = 1 }\n"),
+        ("force", "wind = { acceleration = [1, 0, 0] }\n"),
+        ("solid", "shape = { sphere = { radius = 0.1 } }\n"),
+        ("probe", "name = 'a'\nfields = ['u']\nat = { point = [0.1, 0.1, 0.1] }\n"),
+        ("initial.smoke", "shape = { sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 } }\nred = 1\n"),
+    ];
+    for (name, body) in tables {
+        let message = error(&format!("[[{name}]]\n{body}").repeat(20_000));
+        assert!(message.ends_with(&format!("{name}: there are 20000, and 1024 is the most")), "{message}");
+        let line = 1 + 1024 * (1 + body.lines().count());
+        assert!(message.starts_with(&format!("s.toml:{line}:1: ")), "{message}");
+    }
+    let sources = "[domain]\ncells = [6, 6, 6]\nvoxel = 0.1\n".to_owned() + &"[[source]]\n".repeat(1024);
+    assert_eq!(Scene::parse("s.toml", &sources).unwrap().sources.len(), 1024);
+}
+
 #[test]
 fn invalid_scenes_are_refused_at_their_line() {
     let cases = [

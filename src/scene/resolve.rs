@@ -44,12 +44,13 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let config = config(&doc, &given, &sides, text)?;
     side_tables::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
-    let place = Place { text, folder, config: &config };
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
     check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
     check_turbulence(&params, &config, &given, text)?;
+    let left = memory_left(&doc, &config, &params, size);
+    let place = Place { text, folder, config: &config, left: &left };
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
@@ -60,7 +61,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         forces: force_tables::resolve(&doc.force, place)?,
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
-        look: look(&doc, &given, text, folder)?,
+        look: look(&doc, &given, place)?,
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
@@ -99,7 +100,7 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
     }
-    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
+    let limit = limit(doc);
     let mut params = Params::default();
     fill(&mut params, given);
     let more = Solver::turbulence_memory(&config, &params.turbulence);
@@ -109,6 +110,19 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;
     Ok(config)
+}
+
+/// Limit of the scene's memory \[bytes\].
+fn limit(doc: &Document) -> u64 {
+    doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()))
+}
+
+/// Memory that fields and pictures leave for shapes and the environment.
+fn memory_left(doc: &Document, config: &Config, params: &Params, size: [u32; 2]) -> memory::Left {
+    let fields = memory::estimate(config, !doc.solid.is_empty())
+        + Solver::turbulence_memory(config, &params.turbulence)
+        + memory::picture(size);
+    memory::Left::new(limit(doc), fields)
 }
 
 fn check_memory(config: &Config, bytes: u64, limit: u64) -> std::result::Result<(), String> {
@@ -154,7 +168,7 @@ fn check_follow(config: &Config, solids: bool, given: &Given, text: &Text) -> Re
 
 /// Checks that a picture of `size` fits into memory beside the fields.
 fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
-    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
+    let limit = limit(doc);
     let bytes = memory::picture(size);
     if memory::estimate(config, !doc.solid.is_empty()) + bytes <= limit {
         return Ok(());
@@ -214,26 +228,27 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
     Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
 }
 
-fn look(doc: &Document, given: &Given, text: &Text, folder: &Path) -> Result<Look> {
+fn look(doc: &Document, given: &Given, place: Place) -> Result<Look> {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     look.roughness = doc.solid.iter().map(|solid| solid.roughness.map_or(1.0, Number::get)).collect();
     // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
-    look.environment.sphere = environment(&doc.render.environment, text, folder)?;
-    look.lights = light_tables::resolve(&doc.light, text)?;
+    look.environment.sphere = environment(&doc.render.environment, place)?;
+    look.lights = light_tables::resolve(&doc.light, place.text)?;
     Ok(look)
 }
 
 /// Reads the picture of an environment, if there is one.
-fn environment(read: &document::Environment, text: &Text, folder: &Path) -> Result<Option<Arc<Sphere>>> {
+fn environment(read: &document::Environment, place: Place) -> Result<Option<Arc<Sphere>>> {
     let Some(file) = &read.file else { return Ok(None) };
-    let name = Path::new(file.get_ref());
-    let path = if text.is_override(&file.span()) { name.to_owned() } else { folder.join(name) };
-    let sphere = environment_file::read(&path).map_err(|error| {
-        text.problem(file.span(), format!("render.environment.file: cannot read {}: {error}", name.display()))
-    })?;
+    let (text, name) = (place.text, Path::new(file.get_ref()));
+    let path = if text.is_override(&file.span()) { name.to_owned() } else { place.folder.join(name) };
+    let wrong = |message: String| text.problem(file.span(), format!("render.environment.file: {message}"));
+    let sphere = environment_file::read(&path)
+        .map_err(|error| wrong(format!("cannot read {}: {error}", name.display())))?;
+    place.left.take(sphere.memory(), "the picture").map_err(wrong)?;
     Ok(Some(Arc::new(sphere)))
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::memory::Left;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::value::{List, Number, Vector, Whole};
@@ -117,11 +118,14 @@ pub struct Place<'a> {
     /// Folder of the scene's files.
     pub folder: &'a Path,
     pub config: &'a Config,
+    /// Memory for the pixels and weights of shapes.
+    pub left: &'a Left,
 }
 
 impl Place<'_> {
-    /// Resolves the shape at `key` to a region, which must cover part of the box.
-    pub fn region(&self, read: &Spanned<Shape>, key: &str) -> Result<Region> {
+    /// Resolves the shape at `key` to a region, which must cover part of the box and fit into memory; `drives`:
+    /// it also has weights of faces.
+    pub fn region(&self, read: &Spanned<Shape>, key: &str, drives: bool) -> Result<Region> {
         let (region, span, name) = match read.get_ref() {
             Shape::Sphere(sphere) => {
                 let region = Region::sphere(sphere.center.get_ref().get(), sphere.radius.get());
@@ -138,13 +142,16 @@ impl Place<'_> {
             }
         };
         self.check(&region).map_err(|message| self.text.problem(span, format!("{key}.{name}: {message}")))?;
+        self.left
+            .take(region.memory(self.config, drives), "the shape")
+            .map_err(|message| self.text.problem(read.span(), format!("{key}: {message}")))?;
         Ok(region)
     }
 
     /// Refuses a region that covers nothing: it is a mistake.
     pub fn check(&self, region: &Region) -> std::result::Result<(), String> {
         let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
-        match region.covered(self.config) {
+        match region.covered(self.config, LEAST) {
             0.0 => Err(format!(
                 "the shape lies outside the box, which spans [0, 0, 0] to {extent:?} metres; move it in"
             )),

@@ -61,7 +61,7 @@ fn default_source(config: &Config) -> solver::Source {
 fn source(read: &Source, place: Place) -> Result<solver::Source> {
     let mut source = default_source(place.config);
     if let Some(shape) = &read.shape {
-        source.region = place.region(shape, "source.shape")?;
+        source.region = place.region(shape, "source.shape", read.velocity.is_some())?;
     }
     if let Some(emit) = &read.emit {
         source.rate = [emit.red, emit.green, emit.blue, emit.heat].map(|rate| rate.map_or(0.0, Number::get));
@@ -97,7 +97,7 @@ pub fn fills(list: &[Fill], place: Place) -> Result<Vec<solver::Fill>> {
 fn fill(read: &Fill, place: Place) -> Result<solver::Fill> {
     let smoke = [read.red, read.green, read.blue].map(|value| value.map(Number::get));
     let fill = solver::Fill {
-        region: place.region(&read.shape, "initial.smoke.shape")?,
+        region: place.region(&read.shape, "initial.smoke.shape", read.velocity.is_some())?,
         scalars: [smoke[0], smoke[1], smoke[2], read.temperature.map(Number::get)],
         velocity: read.velocity.map(Vector::get),
         noise: read.noise.as_ref().map(shapes::noise),

@@ -114,6 +114,11 @@ pub struct Scratch {
 }
 
 impl Formula {
+    /// Number of instructions.
+    pub fn length(&self) -> usize {
+        self.code.len()
+    }
+
     /// Whether it depends on x, y, z.
     pub fn uses(&self) -> [bool; AXES] {
         self.uses

@@ -22,6 +22,9 @@ pub type Definitions = BTreeMap<String, String>;
 /// Deepest nesting of parentheses, signs and definitions.
 const DEEPEST: usize = 64;
 
+/// Most instructions of a formula, with those of the definitions that it uses.
+const LONGEST: usize = 10_000;
+
 const NAMES: [&str; AXES] = ["x", "y", "z"];
 
 /// First slot of the definitions' values.
@@ -164,9 +167,12 @@ impl<'t> Reader<'_, '_, 't> {
         Ok(())
     }
 
-    /// All nesting passes through here and is counted.
+    /// All values and all nesting pass through here and are counted.
     fn signed(&mut self) -> Result<()> {
         let at = self.place();
+        if self.program.code.len() > LONGEST {
+            return Err(fault(&at, format!("more than {LONGEST} values and operators; shorten it")));
+        }
         self.program.level += 1;
         if self.program.level > DEEPEST {
             return Err(fault(&at, format!("more than {DEEPEST} levels; define parts of it in initial.let")));

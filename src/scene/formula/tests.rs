@@ -94,6 +94,20 @@ fn depth_is_bounded() {
     assert!(parse("a0", &chain).unwrap_err().message.contains("more than 64 levels"));
 }
 
+#[test]
+fn length_is_bounded() {
+    let sum = |terms: usize| format!("x{}", "+x".repeat(terms - 1));
+    assert_eq!(parse(&sum(5000), &Definitions::new()).unwrap().length(), 9999);
+    let fault = parse(&sum(200_000), &Definitions::new()).unwrap_err();
+    assert_eq!(fault.message, "more than 10000 values and operators; shorten it");
+    let long = sum(4000);
+    let parts = definitions(&[("a", long.as_str()), ("b", long.as_str())]);
+    let fault = parse("a + b", &parts).unwrap_err();
+    assert_eq!(fault.definition.as_deref(), Some("b"));
+    let many = format!("min({}1)", "1, ".repeat(200_000));
+    assert!(parse(&many, &Definitions::new()).unwrap_err().message.contains("more than 10000"));
+}
+
 proptest::proptest! {
     #[test]
     fn no_formula_makes_the_parser_panic(text in "[xyzk0-9.e,<>=()*/^+ -]{0,40}") {

@@ -56,9 +56,37 @@ pub struct Card {
     /// Edge of a pixel \[m\].
     pixel: f32,
     depth: f32,
-    /// Red, green, blue and heat in 1/255; rows from the top.
-    values: Vec<[u8; 4]>,
+    values: Values,
     colored: bool,
+}
+
+/// Pixels in 1/255, rows from the top.
+#[derive(Clone, Debug, PartialEq)]
+enum Values {
+    /// One share for red, green, blue and heat alike: a quarter of the memory.
+    Grey(Vec<u8>),
+    /// Red, green, blue and heat.
+    Colors(Vec<[u8; 4]>),
+}
+
+impl Values {
+    fn at(&self, n: usize) -> [u8; 4] {
+        match self {
+            Self::Grey(values) => [values[n]; 4],
+            Self::Colors(values) => values[n],
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Grey(values) => values.len(),
+            Self::Colors(values) => values.len(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = [u8; 4]> + '_ {
+        (0..self.len()).map(|n| self.at(n))
+    }
 }
 
 impl Card {
@@ -71,11 +99,26 @@ impl Card {
     /// # Panics
     /// If there is not one value for each pixel.
     pub fn new(pixels: [usize; 2], pixel: f32, depth: f32, values: Vec<[u8; 4]>) -> Result<Self, CardError> {
+        Self::of(pixels, pixel, depth, Values::Colors(values))
+    }
+
+    /// As [`new`](Self::new), with one share for red, green, blue and heat alike.
+    ///
+    /// # Errors
+    /// If all values are 0.
+    ///
+    /// # Panics
+    /// If there is not one value for each pixel.
+    pub fn grey(pixels: [usize; 2], pixel: f32, depth: f32, values: Vec<u8>) -> Result<Self, CardError> {
+        Self::of(pixels, pixel, depth, Values::Grey(values))
+    }
+
+    fn of(pixels: [usize; 2], pixel: f32, depth: f32, values: Values) -> Result<Self, CardError> {
         assert_eq!(values.len(), pixels[0] * pixels[1], "one value for each pixel");
-        if values.iter().all(|value| *value == [0; 4]) {
+        if values.iter().all(|value| value == [0; 4]) {
             return Err(CardError::Empty);
         }
-        let colored = values.iter().any(|&[r, g, b, _]| r != g || g != b);
+        let colored = values.iter().any(|[r, g, b, _]| r != g || g != b);
         Ok(Self { pixels, pixel, depth, values, colored })
     }
 
@@ -97,7 +140,7 @@ impl Card {
     /// As for [`image`](Self::image).
     #[cfg(feature = "files")]
     pub fn from_png(name: &str, bytes: &[u8], width: f32, depth: f32) -> Result<Self, CardError> {
-        let fail = |e: png::DecodingError| CardError::Unreadable(name.to_owned(), e.to_string());
+        let fail = |error| CardError::Unreadable(name.to_owned(), words(&error).to_owned());
         let limits = png::Limits { bytes: SCRATCH };
         let mut decoder = png::Decoder::new_with_limits(std::io::Cursor::new(bytes), limits);
         decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -115,13 +158,30 @@ impl Card {
         stored.resize(size, 0);
         let frame = reader.next_frame(&mut stored).map_err(fail)?;
         let pixels = [frame.width as usize, frame.height as usize];
-        let mut values = room::vec(pixels[0] * pixels[1], "the picture")?;
-        let stored = stored[..frame.buffer_size()].chunks_exact(frame.color_type.samples());
-        values.extend(stored.map(shares));
-        if values.len() != pixels[0] * pixels[1] {
+        let count = pixels[0] * pixels[1];
+        let samples = frame.color_type.samples();
+        let stored = stored[..frame.buffer_size()].chunks_exact(samples).map(shares);
+        let values = if samples < 3 {
+            let mut values = room::vec(count, "the picture")?;
+            values.extend(stored.map(|share| share[0]));
+            Values::Grey(values)
+        } else {
+            let mut values = room::vec(count, "the picture")?;
+            values.extend(stored);
+            Values::Colors(values)
+        };
+        if values.len() != count {
             return Err(CardError::Unreadable(name.to_owned(), "it has fewer pixels than it says".into()));
         }
-        Self::new(pixels, width / pixels[0] as f32, depth, values)
+        Self::of(pixels, width / pixels[0] as f32, depth, values)
+    }
+
+    /// Memory of its pixels \[bytes\].
+    pub(super) fn memory(&self) -> u64 {
+        match &self.values {
+            Values::Grey(values) => values.len() as u64,
+            Values::Colors(values) => 4 * values.len() as u64,
+        }
     }
 
     /// Width, height and depth \[m\].
@@ -137,7 +197,19 @@ impl Card {
     /// Integral of red, green, blue and heat over the card \[m³\].
     pub fn volume(&self) -> [f64; 4] {
         let unit = f64::from(self.pixel).powi(2) * f64::from(self.depth) / 255.0;
-        [0, 1, 2, 3].map(|c| self.values.iter().map(|v| f64::from(v[c])).sum::<f64>() * unit)
+        [0, 1, 2, 3].map(|c| self.values.iter().map(|value| f64::from(value[c])).sum::<f64>() * unit)
+    }
+}
+
+/// What is wrong with a PNG, in our words.
+#[cfg(feature = "files")]
+fn words(error: &png::DecodingError) -> &'static str {
+    match error {
+        png::DecodingError::LimitsExceeded => "it needs more than 64 MiB besides its pixels",
+        png::DecodingError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "it is cut short"
+        }
+        _ => "it is no PNG, or damaged, or cut short",
     }
 }
 
@@ -156,30 +228,32 @@ fn shares(stored: &[u8]) -> [u8; 4] {
 }
 
 /// A card whose pixels are about as large as the samples taken of it.
-pub struct Mask {
+pub struct Mask<'c> {
     pixels: [usize; 2],
     pixel: f32,
     /// Upper left corner \[m\].
     corner: [f32; 2],
-    values: Vec<[f32; 4]>,
+    shares: Shares<'c>,
 }
 
-impl Mask {
+/// Shares of the pixels of a mask.
+enum Shares<'c> {
+    /// Those of the card: a copy in floats would take up to sixteen times its memory.
+    Stored(&'c Values),
+    /// Means over blocks, at least four pixels each.
+    Means(Vec<[f32; 4]>),
+}
+
+impl<'c> Mask<'c> {
     /// Averages whole blocks of pixels of `card`, so that pixels are about `edge` \[m\] wide if they were
     /// smaller.
-    pub fn new(card: &Card, edge: f32) -> Self {
+    pub fn new(card: &'c Card, edge: f32) -> Self {
         let by = ((edge / card.pixel).round() as usize).max(1);
         let [width, height] = card.pixels;
         let pixels = card.pixels.map(|n| n.div_ceil(by));
-        let mut values = vec![[0.0f32; 4]; pixels[0] * pixels[1]];
-        for (at, value) in card.values.iter().enumerate() {
-            let into = &mut values[at % width / by + pixels[0] * (at / width / by)];
-            (0..4).for_each(|c| into[c] += f32::from(value[c]));
-        }
-        let share = 1.0 / (255.0 * (by * by) as f32);
-        values.as_flattened_mut().iter_mut().for_each(|x| *x *= share);
+        let shares = if by == 1 { Shares::Stored(&card.values) } else { Shares::Means(means(card, by)) };
         let corner = [-0.5 * width as f32 * card.pixel, 0.5 * height as f32 * card.pixel];
-        Self { pixels, pixel: card.pixel * by as f32, corner, values }
+        Self { pixels, pixel: card.pixel * by as f32, corner, shares }
     }
 
     /// Mean shares in a square with the given edge around x, y \[m\] from the centre: linear between pixels,
@@ -203,8 +277,29 @@ impl Mask {
 
     fn nearest(&self, column: isize, row: isize) -> [f32; 4] {
         let inside = |x: isize, n: usize| x.clamp(0, n as isize - 1) as usize;
-        self.values[inside(column, self.pixels[0]) + self.pixels[0] * inside(row, self.pixels[1])]
+        self.share(inside(column, self.pixels[0]) + self.pixels[0] * inside(row, self.pixels[1]))
     }
+
+    fn share(&self, n: usize) -> [f32; 4] {
+        match &self.shares {
+            Shares::Stored(values) => values.at(n).map(|x| f32::from(x) * (1.0 / 255.0)),
+            Shares::Means(means) => means[n],
+        }
+    }
+}
+
+/// Means over blocks of `by` × `by` pixels, the last ones filled up with zeros.
+fn means(card: &Card, by: usize) -> Vec<[f32; 4]> {
+    let [width, height] = card.pixels;
+    let across = width.div_ceil(by);
+    let mut means = vec![[0.0f32; 4]; across * height.div_ceil(by)];
+    for (at, value) in card.values.iter().enumerate() {
+        let into = &mut means[at % width / by + across * (at / width / by)];
+        (0..4).for_each(|c| into[c] += f32::from(value[c]));
+    }
+    let share = 1.0 / (255.0 * (by * by) as f32);
+    means.as_flattened_mut().iter_mut().for_each(|x| *x *= share);
+    means
 }
 
 /// The share of an interval of length `edge` around `x` that lies between −half and half.
@@ -226,6 +321,18 @@ mod tests {
     }
 
     #[test]
+    fn grey_pixels_are_stored_once() {
+        let grey = Card::grey([3, 1], 0.1, 1.0, vec![0, 7, 255]).unwrap();
+        let colors = Card::new([3, 1], 0.1, 1.0, vec![[0; 4], [7; 4], [255; 4]]).unwrap();
+        assert_eq!((grey.memory(), colors.memory()), (3, 12));
+        assert_eq!((grey.volume(), grey.is_colored()), (colors.volume(), false));
+        for edge in [0.1, 0.2] {
+            let [a, b] = [&grey, &colors].map(|card| Mask::new(card, edge).sample(0.03, 0.0, 0.05));
+            assert_eq!(a, b);
+        }
+    }
+
+    #[test]
     fn coarser_masks_hold_as_much() {
         let pixels = [37, 23];
         let values: Vec<[u8; 4]> = (0..37 * 23).map(|n| [(n * 7 % 256) as u8, 0, 9, 255]).collect();
@@ -233,7 +340,8 @@ mod tests {
         for edge in [0.01, 0.1, 0.26, 0.9] {
             let mask = Mask::new(&card, edge);
             for c in 0..4 {
-                let sum: f64 = mask.values.iter().map(|v| f64::from(v[c])).sum();
+                let sum: f64 =
+                    (0..mask.pixels[0] * mask.pixels[1]).map(|n| f64::from(mask.share(n)[c])).sum();
                 let volume = sum * f64::from(mask.pixel).powi(2);
                 assert!((volume - card.volume()[c]).abs() < 1e-4 * card.volume()[3], "{edge} {c}");
             }

@@ -28,6 +28,11 @@ impl Cloud {
         self.dims.array().map(|n| n as f32 * self.h)
     }
 
+    /// Memory of its shares \[bytes\].
+    pub(super) fn memory(&self) -> u64 {
+        size_of_val(self.shares.as_slice()) as u64
+    }
+
     /// The share at a point \[m\], linear between centres.
     pub(super) fn sample(&self, p: [f32; 3]) -> f32 {
         let (n, size) = (self.dims.array(), self.size());

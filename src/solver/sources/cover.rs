@@ -109,21 +109,29 @@ impl Cover {
         let [xs, js, ks] = stencil.ranges();
         let nj = (js[1] - js[0]) as usize;
         let count = if xs[1] > xs[0] { nj * (ks[1] - ks[0]) as usize } else { 0 };
-        let found: Vec<(usize, Vec<[f32; 4]>)> = (0..count)
+        let is_colored = region.is_colored();
+        let found: Vec<Row> = (0..count)
             .into_par_iter()
             .map(|row| stencil.row(xs, js[0] + (row % nj) as isize, ks[0] + (row / nj) as isize))
+            .map(|(first, shares)| Row {
+                first,
+                weights: shares.iter().map(|share| share[3]).collect(),
+                colors: match is_colored {
+                    true => shares.iter().map(|&[r, g, b, _]| [r, g, b]).collect(),
+                    false => Vec::new(),
+                },
+            })
             .collect();
-        if found.iter().all(|(_, shares)| shares.is_empty()) {
+        if found.iter().all(|row| row.weights.is_empty()) {
             return Self::default();
         }
         let mut cover = Self { js, ks, rows: Vec::with_capacity(count + 1), ..Self::default() };
-        cover.weights.reserve_exact(found.iter().map(|(_, shares)| shares.len()).sum());
-        for (first, shares) in found {
+        cover.weights.reserve_exact(found.iter().map(|row| row.weights.len()).sum());
+        cover.colors.reserve_exact(found.iter().map(|row| row.colors.len()).sum());
+        for Row { first, weights, colors } in found {
             cover.rows.push([first as u32, cover.weights.len() as u32]);
-            cover.weights.extend(shares.iter().map(|share| share[3]));
-            if region.is_colored() {
-                cover.colors.extend(shares.iter().map(|&[r, g, b, _]| [r, g, b]));
-            }
+            cover.weights.extend(weights);
+            cover.colors.extend(colors);
         }
         cover.rows.push([0, cover.weights.len() as u32]);
         cover
@@ -149,9 +157,18 @@ impl Cover {
     }
 
     /// Number of cells covered, shares added up.
+    #[cfg(test)]
     pub fn total(&self) -> f64 {
         self.weights.iter().map(|&weight| f64::from(weight)).sum()
     }
+}
+
+/// The weights of one row while a cover is made.
+struct Row {
+    first: usize,
+    weights: Vec<f32>,
+    /// Empty unless the region is coloured.
+    colors: Vec<[f32; 3]>,
 }
 
 /// A region, prepared for sampling on a grid.
@@ -164,7 +181,7 @@ struct Stencil<'a> {
     /// Axes of the region.
     axes: [[f32; 3]; 3],
     half: [f32; 3],
-    mask: Option<Mask>,
+    mask: Option<Mask<'a>>,
     /// Displacements of its images across periodic sides \[m\].
     images: Vec<[f32; 3]>,
     cubes: usize,
@@ -322,9 +339,68 @@ fn images(grid: &Grid, region: &Region) -> Vec<[f32; 3]> {
     all
 }
 
+/// The indices of a range, from its middle to its end, then from its middle to its beginning.
+fn outwards([low, high]: [isize; 2]) -> impl Iterator<Item = isize> {
+    let middle = low.midpoint(high);
+    (middle..high).chain((low..middle).rev())
+}
+
 impl Region {
-    /// Number of cells of smoke in the box of `config` that it covers, those at its surface in part.
-    pub fn covered(&self, config: &Config) -> f64 {
-        Cover::cells(&Grid::of_smoke(config), self).total()
+    /// Number of cells of smoke in the box of `config` that it covers, those at its surface in part. The count
+    /// ends where it reaches `enough`: most regions have that in their middle row.
+    pub fn covered(&self, config: &Config, enough: f64) -> f64 {
+        let grid = Grid::of_smoke(config);
+        let stencil = Stencil::new(&grid, self, None);
+        let [xs, js, ks] = stencil.ranges();
+        let mut sum = 0.0;
+        for k in outwards(ks) {
+            for j in outwards(js) {
+                sum += stencil.row(xs, j, k).1.iter().map(|share| f64::from(share[3])).sum::<f64>();
+                if sum >= enough {
+                    return sum;
+                }
+            }
+        }
+        sum
+    }
+
+    /// Estimated memory of it and of its weights in the box of `config`, with those of the faces if it `drives`
+    /// the air \[bytes\].
+    pub fn memory(&self, config: &Config, drives: bool) -> u64 {
+        let weights = if self.is_colored() { 16.0 } else { 4.0 };
+        let mut bytes = weights * self.most_cells(&Grid::of_smoke(config));
+        if drives {
+            bytes += 3.0 * 4.0 * self.most_cells(&Grid::new(config));
+        }
+        let own = match &self.form {
+            Form::Body(_) => 0,
+            Form::Card(card) => card.memory(),
+            Form::Cloud(cloud) => cloud.memory(),
+        };
+        own + bytes as u64
+    }
+
+    /// Upper bound of the cells that it covers: those of its volume and of its bounding box within the box.
+    fn most_cells(&self, grid: &Grid) -> f64 {
+        let fills = match &self.form {
+            Form::Body(Shape::Sphere { .. }) => std::f64::consts::FRAC_PI_6,
+            Form::Body(Shape::Cylinder { .. }) => std::f64::consts::FRAC_PI_4,
+            _ => 1.0,
+        };
+        // A cell more on each side holds a part of the surface.
+        let edges = |half: [f32; 3]| half.map(|half| f64::from(2.0 * half / grid.h) + 2.0);
+        let volume = fills * edges(self.half()).iter().product::<f64>();
+        let (extent, corner, lengths) = (self.half_extent(), grid.corner(), grid.lengths());
+        let within: f64 = (0..3)
+            .map(|a| {
+                let at = self.position[a] - corner[a];
+                let (low, high) = match grid.periodic[a] {
+                    true => (0.0, (2.0 * extent[a]).min(lengths[a])),
+                    false => ((at - extent[a]).max(0.0), (at + extent[a]).min(lengths[a])),
+                };
+                f64::from((high - low).max(0.0) / grid.h) + 2.0
+            })
+            .product();
+        volume.min(within)
     }
 }

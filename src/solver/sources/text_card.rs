@@ -27,7 +27,7 @@ impl Card {
             return Err(CardError::Long(length));
         }
         let font = FontRef::try_from_slice(font.unwrap_or(BUNDLED))
-            .map_err(|error| CardError::Font(error.to_string()))?;
+            .map_err(|_| CardError::Font("it is no TrueType or OpenType file, or damaged".into()))?;
         // Fewer than eight pixels to a capital are unreadable, however large the cells.
         let pixel = pixel.min(height / 8.0);
         let scale = PxScale::from(height / pixel * font.height_unscaled() / capital(&font));
@@ -43,21 +43,19 @@ impl Card {
         }
         let pixels = size.map(|x| x.ceil() as usize);
         let count = pixels[0] * pixels[1];
-        let mut covered: Vec<f32> = room::vec(count, "the text")?;
-        covered.resize(count, 0.0);
+        let mut covered: Vec<u8> = room::vec(count, "the text")?;
+        covered.resize(count, 0);
         for outline in outlines() {
             let from = outline.px_bounds().min - ink.min;
             outline.draw(|x, y, share| {
                 let (x, y) = (x as usize + from.x as usize, y as usize + from.y as usize);
                 if x < pixels[0] && y < pixels[1] {
-                    covered[x + pixels[0] * y] += share;
+                    let covered = &mut covered[x + pixels[0] * y];
+                    *covered = covered.saturating_add((share * 255.0).round() as u8);
                 }
             });
         }
-        let share = |x: f32| [(x.min(1.0) * 255.0).round() as u8; 4];
-        let mut values = room::vec(count, "the text")?;
-        values.extend(covered.into_iter().map(share));
-        Self::new(pixels, pixel, depth, values)
+        Self::grey(pixels, pixel, depth, covered)
     }
 }
 
