@@ -386,12 +386,12 @@ mod tests {
             shape: Shape::Box { half },
             center,
         };
-        let plate = vec![block([0.5, 0.006, 0.5], [0.0, 1.2, 0.0])];
-        let seam = vec![block([0.5, 0.2, 0.5], [-0.5, 1.2, 0.0]), block([0.5, 0.2, 0.5], [0.5, 1.2, 0.0])];
-        let blade = vec![block([0.006, 0.4, 0.4], [0.0, 1.2, 0.0])];
+        let plate = [block([0.5, 0.006, 0.5], [0.0, 1.2, 0.0])];
+        let seam = [block([0.5, 0.2, 0.5], [-0.5, 1.2, 0.0]), block([0.5, 0.2, 0.5], [0.5, 1.2, 0.0])];
+        let blade = block([0.006, 0.4, 0.4], [0.0, 1.2, 0.0]);
         for size in [0.0, 1.0, 2.0, 4.0, 8.0] {
             let above = sun(size, [0.0, 1.0, 0.0]);
-            for solids in [&plate, &seam] {
+            for solids in [&plate[..], &seam] {
                 for x in [-0.2, 0.0, 0.2] {
                     assert_eq!(above.seen([x, 0.0, 0.1], solids, 0.3), 0.0, "{size} {x}");
                 }
@@ -400,7 +400,7 @@ mod tests {
             assert_eq!(clear, 0.0, "plate at {size}");
             assert!((above.clear_of(&plate[0], [0.5, 0.0, 0.0], 0.02) - 0.5).abs() < 0.1);
             assert_eq!(above.clear_of(&plate[0], [0.7, 0.0, 0.0], 0.02), 1.0);
-            let beside = sun(size, [1.0, 0.0, 0.0]).clear_of(&blade[0], [-1.0, 1.2, 0.0], 0.02);
+            let beside = sun(size, [1.0, 0.0, 0.0]).clear_of(&blade, [-1.0, 1.2, 0.0], 0.02);
             assert_eq!(beside, 0.0, "blade at {size}");
         }
     }
