@@ -12,7 +12,7 @@ use tracing_subscriber::prelude::*;
 
 use crate::comm::Comm;
 use crate::foreign;
-use crate::scene::{Scene, SceneError, memory};
+use crate::scene::{Scene, SceneError, Share, memory};
 use crate::solver::SolverError;
 
 #[cfg(test)]
@@ -124,6 +124,9 @@ struct Common {
     /// Threads of each rank, unless the scene or `--threads` says how many.
     #[arg(skip)]
     threads_of_rank: Option<usize>,
+    /// How they share the run, and the memory of this machine.
+    #[arg(skip)]
+    share: Share,
 }
 
 #[derive(Debug, Subcommand)]
@@ -173,6 +176,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let mut common = args.common.clone();
     common.comm = launch.comm();
     common.threads_of_rank = launch.threads();
+    common.share = launch.share(matches!(args.command, Some(Command::Render(_))));
     let result = run_command(args, common, &launch);
     launch.end(result)
 }
@@ -349,12 +353,13 @@ impl Common {
             }
         }
         overrides.extend_from_slice(more);
-        let mut scene = Scene::load(name, &overrides).map_err(|error| match &self.config {
-            Some(path) if self.is_of_config(&error, name, &overrides) => {
-                CliError::Request(format!("{}: {error}", path.display()))
-            }
-            _ => suggest_command(error, name),
-        })?;
+        let mut scene =
+            Scene::load_shared(name, &overrides, self.share).map_err(|error| match &self.config {
+                Some(path) if self.is_of_config(&error, name, &overrides) => {
+                    CliError::Request(format!("{}: {error}", path.display()))
+                }
+                _ => suggest_command(error, name),
+            })?;
         if let (0, Some(threads)) = (scene.config.threads, self.threads_of_rank) {
             scene.config.threads = threads;
         }
@@ -367,7 +372,10 @@ impl Common {
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {
             SceneError::Missing { .. } => self.scene.as_deref() == Some(name),
-            _ => self.sets_of_config > 0 && Scene::load(name, &overrides[self.sets_of_config..]).is_ok(),
+            _ => {
+                let own = &overrides[self.sets_of_config..];
+                self.sets_of_config > 0 && Scene::load_shared(name, own, self.share).is_ok()
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ use super::memory;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Place;
+use super::share::Share;
 use super::side_tables::{self, Sides};
 use super::value::{Number, Vector};
 use super::{
@@ -46,9 +47,10 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let place = Place { text, folder, config: &config };
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
-    check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
+    let look = look(&doc, &given, text, folder)?;
+    check_picture(&doc, text, (&config, &params, &look), size)?;
     check_turbulence(&params, &config, &given, text)?;
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
@@ -60,7 +62,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         forces: force_tables::resolve(&doc.force, place)?,
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
-        look: look(&doc, &given, text, folder)?,
+        look,
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
@@ -99,32 +101,42 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
     }
-    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
     let mut params = Params::default();
     fill(&mut params, given);
-    let more = Solver::turbulence_memory(&config, &params.turbulence);
-    let bytes = memory::estimate(&config, !doc.solid.is_empty()) + more;
-    check_memory(&config, bytes, limit).map_err(|message| text.problem(span, message))?;
+    let bytes = text.share.memory(&config, !doc.solid.is_empty(), &params);
+    check_memory(&config, bytes, text.share, limit(doc, text))
+        .map_err(|message| text.problem(span, message))?;
     memory::check_threads(config.threads).map_err(|message| {
         text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;
     Ok(config)
 }
 
-fn check_memory(config: &Config, bytes: u64, limit: u64) -> std::result::Result<(), String> {
-    if bytes <= limit {
-        return Ok(());
+/// Limit of what the ranks on one machine take together \[bytes\].
+fn limit(doc: &Document, text: &Text) -> Option<u64> {
+    match doc.solver.memory_limit {
+        Some(gib) => Some(gigabytes(gib.get())),
+        None => text.share.here.map(|_| memory::default_limit()),
     }
-    let (need, limit) = (memory::human(bytes), memory::human(limit));
-    Err(format!(
-        "domain.cells: {:?} cells{} need about {need}, over the limit of {limit}; \
-         use fewer cells or raise solver.memory_limit",
-        config.dims.array(),
-        match config.detail {
-            1 => String::new(),
-            detail => format!(" with a detail of {detail}"),
-        }
-    ))
+}
+
+fn check_memory(
+    config: &Config,
+    bytes: u64,
+    share: Share,
+    limit: Option<u64>,
+) -> std::result::Result<(), String> {
+    share.check(bytes, limit).map_err(|need| {
+        format!(
+            "domain.cells: {:?} cells{} need about {need}; {} or raise solver.memory_limit",
+            config.dims.array(),
+            match config.detail {
+                1 => String::new(),
+                detail => format!(" with a detail of {detail}"),
+            },
+            share.advice()
+        )
+    })
 }
 
 /// Checks that a box that follows its smoke can, and begins within its limit.
@@ -153,22 +165,29 @@ fn check_follow(config: &Config, solids: bool, given: &Given, text: &Text) -> Re
 }
 
 /// Checks that a picture of `size` fits into memory beside the fields.
-fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
-    let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
-    let bytes = memory::picture(size);
-    if memory::estimate(config, !doc.solid.is_empty()) + bytes <= limit {
-        return Ok(());
-    }
-    let span = doc.render.size.as_ref().map_or(0..0, Spanned::span);
-    let message = format!(
-        "render.size: a picture of {} x {} pixels needs about {} beside the fields, over the limit of {}; \
-         make it smaller or raise solver.memory_limit",
-        size[0],
-        size[1],
-        memory::human(bytes),
-        memory::human(limit)
-    );
-    Err(text.problem(span, message))
+fn check_picture(
+    doc: &Document,
+    text: &Text,
+    (config, params, look): (&Config, &Params, &Look),
+    size: [u32; 2],
+) -> Result<()> {
+    let fields = text.share.memory(config, !doc.solid.is_empty(), params);
+    let picture = text.share.picture(config, look, size);
+    text.share.check(fields + picture, limit(doc, text)).map_err(|need| {
+        let span = doc.render.size.as_ref().map_or(0..0, Spanned::span);
+        let message = format!(
+            "render.size: a picture of {} x {} pixels needs about {} beside the fields, with them {need}; \
+             {} or raise solver.memory_limit",
+            size[0],
+            size[1],
+            memory::human(picture),
+            match text.share.ranks {
+                1 => "make it smaller",
+                _ => "use fewer ranks on a machine, lower render.light.resolution",
+            }
+        );
+        text.problem(span, message)
+    })
 }
 
 /// Refuses turbulence where the scheme or the grid of the smoke has no place for it.
