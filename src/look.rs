@@ -4,6 +4,7 @@
 mod emitters;
 mod environment;
 mod framing;
+pub(crate) mod light_points;
 pub(crate) mod srgb;
 
 pub use emitters::{Emitter, Light};

@@ -47,6 +47,27 @@ fn a_bad_scene_exits_2_with_the_line() {
     assert_eq!(files(dir.path()), ["s.toml"], "nothing is left behind");
 }
 
+/// A box that no single machine holds was refused for any number of ranks.
+#[test]
+fn check_of_ranks_takes_boxes_beyond_this_machine() {
+    let dir = folder();
+    let check = |cells: &str, ranks: &str, more: &[&str]| {
+        let cells = format!("domain.cells={cells}");
+        updraft(dir.path(), &[&["check", "plume", "--set", &cells, "--ranks", ranks][..], more].concat())
+    };
+    for cells in ["[512, 512, 1024]", "[1024, 1024, 1024]"] {
+        let text = stdout(&check(cells, "64", &[]));
+        let line = text.lines().find(|line| line.starts_with("ranks ")).unwrap_or_default();
+        assert!(line.contains("64 with 16 planes: about") && line.contains("more for pictures"), "{text}");
+    }
+    let small = ["--set", "solver.memory_limit=8"];
+    refused(
+        &check("[1024, 1024, 1024]", "4", &small),
+        "on each of 4 ranks, over the limit of 8.0 GiB; use more ranks",
+    );
+    assert!(check("[1024, 1024, 1024]", "64", &small).status.success());
+}
+
 #[test]
 fn a_wrong_request_exits_2_and_says_what_to_change() {
     let dir = folder();

@@ -20,7 +20,7 @@ use super::progress::Progress;
 use super::{CliError, Common, interrupt, machine, say, say_json, simulation, traffic};
 use crate::foreign;
 use crate::output::whole::{self, Existing};
-use crate::scene::{Scene, SceneError};
+use crate::scene::{Scene, SceneError, Share};
 use crate::solver::{Dab, Solver, Stage, StepStats};
 
 /// Steps before timing: the smoke has spread and the caches are warm.
@@ -119,10 +119,10 @@ fn scene_name(args: &BenchArgs) -> &str {
 }
 
 /// Reads the scene that is timed.
-fn scene(args: &BenchArgs, overrides: &[String]) -> Result<Scene, SceneError> {
+fn scene(args: &BenchArgs, overrides: &[String], share: Share) -> Result<Scene, SceneError> {
     match &args.scene {
-        Some(named) => Scene::load(named, overrides),
-        None => Scene::parse_with(scene_name(args), STILL_AIR, overrides),
+        Some(named) => Scene::load_shared(named, overrides, share),
+        None => Scene::parse_shared(scene_name(args), STILL_AIR, overrides, share),
     }
 }
 
@@ -133,14 +133,14 @@ fn cases(args: &BenchArgs, common: &Common) -> Result<Vec<Case>, CliError> {
         [] => vec![1, machine::processors()],
         list => list.iter().map(|&n| if n == 0 { machine::processors() } else { n.into() }).collect(),
     };
-    let base = scene(args, &common.set)?;
+    let base = scene(args, &common.set, common.share)?;
     let width = base.extent().into_iter().fold(f32::INFINITY, f32::min);
     let mut cases = Vec::new();
     for &cells in &args.cells {
         let mut overrides = common.set.clone();
         overrides.push(format!("domain.cells=[{cells}, {cells}, {cells}]"));
         overrides.push(format!("domain.voxel={}", width / cells as f32));
-        let mut scene = scene(args, &overrides)?;
+        let mut scene = scene(args, &overrides, common.share)?;
         scene.config.time.max_substeps = 1;
         for &threads in &threads {
             scene.config.threads = threads;

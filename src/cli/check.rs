@@ -2,7 +2,7 @@
 
 use super::frames::Frames;
 use super::{CliError, Common, machine, say, say_json};
-use crate::scene::{Scene, SceneError, memory};
+use crate::scene::{Scene, SceneError, Share, memory};
 use crate::solver::{
     Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape,
     Solid, Solver,
@@ -39,7 +39,12 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
             let slabs = args.ranks.map(|ranks| Slabs::of(&scene, ranks)).transpose();
             let slabs = slabs.map_err(|what| CliError::Request(format!("--ranks: {what}")))?;
             let mut lines = lines(&scene, args.frames).to_vec();
-            lines.extend(slabs.as_ref().map(|slabs| ("ranks", slabs.line())));
+            if let Some(slabs) = &slabs {
+                // The run is elsewhere, so the memory of this machine says nothing.
+                lines.retain(|(what, _)| *what != "cost");
+                lines.push(("cost", format!("about {} in one process", memory::human(scene.memory()))));
+                lines.push(("ranks", slabs.line()));
+            }
             if !args.json {
                 let lines: Vec<_> =
                     lines.iter().map(|(what, value)| format!("{what:10} {value}\n")).collect();
@@ -63,7 +68,8 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
 
 /// Loads the scene, and reads the values of its initial fields once: a run would fail on a NaN among them.
 fn scene(args: &CheckArgs, common: &Common) -> Result<Scene, CliError> {
-    let scene = common.scene(&args.scene, &[])?;
+    let share = args.ranks.map_or(common.share, |ranks| Share::elsewhere(ranks.into()));
+    let scene = Common { share, ..common.clone() }.scene(&args.scene, &[])?;
     scene.check_stored_fields().map_err(|error| CliError::Scene(SceneError::Initial(error)))?;
     Ok(scene)
 }

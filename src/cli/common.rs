@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::CliError;
 use crate::comm::Comm;
-use crate::scene::{Scene, SceneError};
+use crate::scene::{Scene, SceneError, Share};
 
 /// Most threads of a command.
 pub const MOST_THREADS: u16 = 1024;
@@ -55,6 +55,9 @@ pub struct Common {
     /// Threads of each rank, unless the scene or `--threads` says how many.
     #[arg(skip)]
     pub threads_of_rank: Option<usize>,
+    /// How they share the run, and the memory of this machine.
+    #[arg(skip)]
+    pub share: Share,
 }
 
 impl Common {
@@ -74,12 +77,13 @@ impl Common {
             }
         }
         overrides.extend_from_slice(more);
-        let mut scene = Scene::load(name, &overrides).map_err(|error| match &self.config {
-            Some(path) if self.is_of_config(&error, name, &overrides) => {
-                CliError::Request(format!("{}: {error}", path.display()))
-            }
-            _ => suggest_command(error, name),
-        })?;
+        let mut scene =
+            Scene::load_shared(name, &overrides, self.share).map_err(|error| match &self.config {
+                Some(path) if self.is_of_config(&error, name, &overrides) => {
+                    CliError::Request(format!("{}: {error}", path.display()))
+                }
+                _ => suggest_command(error, name),
+            })?;
         if let (0, Some(threads)) = (scene.config.threads, self.threads_of_rank) {
             scene.config.threads = threads;
         }
@@ -92,7 +96,10 @@ impl Common {
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {
             SceneError::Missing { .. } => self.scene.as_deref() == Some(name),
-            _ => self.sets_of_config > 0 && Scene::load(name, &overrides[self.sets_of_config..]).is_ok(),
+            _ => {
+                let own = &overrides[self.sets_of_config..];
+                self.sets_of_config > 0 && Scene::load_shared(name, own, self.share).is_ok()
+            }
         }
     }
 }

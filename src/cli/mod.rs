@@ -127,6 +127,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let mut common = args.common.clone();
     common.comm = launch.comm();
     common.threads_of_rank = launch.threads();
+    common.share = launch.share(matches!(args.command, Some(Command::Render(_))));
     let result = run_command(args, common, &launch);
     launch.end(result)
 }

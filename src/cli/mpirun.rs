@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{CliError, console};
 use crate::comm::Comm;
+use crate::scene::Share;
 
 /// Time in which the first rank reports an error that all have, before another one does \[s\].
 const PATIENCE: u64 = 3;
@@ -35,6 +36,7 @@ pub fn holds_on_first(comm: &dyn Comm, holds: bool) -> bool {
 pub struct Launch {
     comm: Option<Arc<dyn Comm>>,
     threads: Option<usize>,
+    here: Option<usize>,
     machines: Vec<String>,
     #[cfg(feature = "mpi")]
     _session: Option<crate::comm::Session>,
@@ -68,8 +70,8 @@ fn start(_: usize) -> Result<Launch, CliError> {
     console::silence(ranks.rank() > 0);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = Some((processors / ranks.sharing()).max(1));
-    let machines = ranks.machines().to_vec();
-    Ok(Launch { comm: Some(Arc::new(ranks)), threads, machines, _session: Some(session) })
+    let (here, machines) = (Some(ranks.here()), ranks.machines().to_vec());
+    Ok(Launch { comm: Some(Arc::new(ranks)), threads, here, machines, _session: Some(session) })
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -91,6 +93,14 @@ impl Launch {
     /// Threads of this rank if nothing says how many: its share of the processors that it may use.
     pub fn threads(&self) -> Option<usize> {
         self.threads
+    }
+
+    /// How the ranks share the run and this machine; `renders` says whether to pictures.
+    pub fn share(&self, renders: bool) -> Share {
+        match (&self.comm, self.here) {
+            (Some(comm), Some(_)) => Share { ranks: comm.size(), here: self.here, renders },
+            _ => Share::default(),
+        }
     }
 
     /// Says where the ranks are, with `-v`.

@@ -6,7 +6,7 @@ use super::checkpoint::{Checkpoint, differences};
 use super::folder::RunFolder;
 use super::simulate_args::SimulateArgs;
 use super::{CliError, Common};
-use crate::scene::{Scene, SceneError};
+use crate::scene::{Scene, SceneError, Share};
 
 /// Loads the requested scene, or that of the resumed run.
 pub(super) fn scene(
@@ -60,8 +60,8 @@ pub(super) fn restarts(
     let name = path.display();
     let is_input = input.is_some_and(|input| is_same(input, &path));
     if args.resume || args.skip_existing {
-        let own = Scene::load(&name.to_string(), &[])?;
-        let parts = differences(&alone(&own)?, &alone(scene)?);
+        let own = Scene::load_shared(&name.to_string(), &[], common.share)?;
+        let parts = differences(&alone(&own, common.share)?, &alone(scene, common.share)?);
         if !parts.is_empty() && (args.skip_existing || is_input || !common.force) {
             return Err(CliError::Request(format!(
                 "{name} is another scene than the one asked for: it differs in {}; choose another --out",
@@ -81,8 +81,8 @@ pub(super) fn restarts(
 }
 
 /// The scene without its overrides and with absolute file names, as a run writes it.
-fn alone(scene: &Scene) -> Result<Scene, SceneError> {
-    Scene::parse(&scene.name, &scene.text()?)
+fn alone(scene: &Scene, share: Share) -> Result<Scene, SceneError> {
+    Scene::parse_shared(&scene.name, &scene.text()?, &[], share)
 }
 
 /// Whether two paths lead to one file.

@@ -21,6 +21,8 @@ pub struct MpiRanks {
     size: usize,
     /// Ranks on this machine that may use the same processors.
     sharing: usize,
+    /// Ranks on this machine.
+    here: usize,
     /// Machine of each rank.
     machines: Vec<String>,
 }
@@ -67,12 +69,17 @@ impl MpiRanks {
         world.all_gather_into(&name[..], &mut names[..]);
         let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
         let machines = names.chunks(NAME).map(text).collect();
-        Ok((Self { rank, size, sharing, machines }, Session { _universe: universe }))
+        Ok((Self { rank, size, sharing, here: theirs.len(), machines }, Session { _universe: universe }))
     }
 
     /// Number of ranks on this machine, this one included, that may use the same processors.
     pub fn sharing(&self) -> usize {
         self.sharing
+    }
+
+    /// Number of ranks on this machine, this one included.
+    pub fn here(&self) -> usize {
+        self.here
     }
 
     /// The machine of each rank.

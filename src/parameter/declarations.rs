@@ -298,7 +298,7 @@ fn solver() -> Vec<Parameter> {
             .of(config!(c => c.threads))
             .says("Number of threads; 0: one for each processor. The result is the same for any number."),
         number("solver.memory_limit", "GiB", SIZE, Restarts)
-            .says("Limit of memory; larger scenes are refused. Absent: three quarters of the machine's memory."),
+            .says("Limit of memory, on each machine if ranks share the run; larger scenes are refused. Absent: three quarters of the machine's memory."),
     ]
 }
 

@@ -30,6 +30,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
+use crate::look::light_points::{points, scale_of_points, scale_on_ranks};
 use crate::look::{Look, Scattering};
 use crate::snapshot::{Part, Snapshot};
 
@@ -49,10 +50,6 @@ use mixture::Mixture;
 pub(super) use ordinates::Phase;
 use ordinates::{Moments, Outside};
 
-/// A light volume has as many points along its longest axis, if the grid has as many cells.
-const POINTS: f32 = 64.0;
-/// Most points of a light volume that several ranks share: each has all of them, 16 bytes for each.
-const MOST_POINTS: f64 = (1_u32 << 25) as f64;
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;
 /// Distance from a surface at which its diffuse light is read \[cubes\].
@@ -159,15 +156,15 @@ impl LightVolume {
     }
 
     /// As [`LightVolume::gather`], of a part of a snapshot. Each of several ranks gets the densities of all points, so these are at most
-    /// [`MOST_POINTS`]; a slab needs [`LightVolume::cells_above`] it.
+    /// 2²⁵; a slab needs [`LightVolume::cells_above`] it.
     pub(super) fn gather_part(&mut self, part: &Part) {
         let snapshot = part.whole;
         self.extent = snapshot.extent();
         let scale = match part.slab() {
-            Some(_) => scale_on_ranks(self.scale, snapshot.dims),
-            None => scale_of_points(self.scale, snapshot.dims),
+            Some(_) => scale_on_ranks(self.scale, snapshot.dims.array()),
+            None => scale_of_points(self.scale, snapshot.dims.array()),
         };
-        let cells = points(snapshot.dims, scale);
+        let cells = points(snapshot.dims.array(), scale);
         self.points = Dims { nx: cells[0] + 2, ny: cells[1] + 2, nz: cells[2] + 2 };
         self.spacing = std::array::from_fn(|a| self.extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
@@ -180,13 +177,14 @@ impl LightVolume {
 
     /// Planes of cells above a slab of `dims` that [`LightVolume::gather_part`] reads.
     pub(super) fn cells_above(&self, dims: Dims) -> usize {
-        (1.0 / scale_on_ranks(self.scale, dims)).ceil() as usize + 2
+        (1.0 / scale_on_ranks(self.scale, dims.array())).ceil() as usize + 2
     }
 
     /// Points of a box on several ranks, if they are fewer than in one process.
     pub(super) fn fewer_points_on_ranks(&self, dims: Dims) -> Option<[usize; 3]> {
+        let cells = dims.array();
         let [shared, alone] =
-            [scale_on_ranks, scale_of_points].map(|scale| points(dims, scale(self.scale, dims)));
+            [scale_on_ranks, scale_of_points].map(|scale| points(cells, scale(self.scale, cells)));
         (shared != alone).then_some(shared)
     }
 
@@ -392,23 +390,6 @@ impl LightVolume {
     pub fn set_scale(&mut self, scale: f32) {
         self.scale = scale;
     }
-}
-
-/// Points in the box along each axis, for so many per cell.
-fn points(dims: Dims, scale: f32) -> [usize; 3] {
-    dims.array().map(|n| ((n as f32 * scale).round() as usize).clamp(1, n))
-}
-
-/// Points per cell along an axis of a grid, of those that a look asks for.
-fn scale_of_points(asked: f32, dims: Dims) -> f32 {
-    let longest = dims.array().into_iter().max().unwrap_or(1) as f32;
-    asked.clamp(1.0 / 16.0, 1.0).max((POINTS / longest).min(1.0))
-}
-
-/// As [`scale_of_points`], where each rank has all points.
-fn scale_on_ranks(asked: f32, dims: Dims) -> f32 {
-    let cells: f64 = dims.array().iter().map(|&n| n as f64).product();
-    scale_of_points(asked, dims).min((MOST_POINTS / cells).cbrt() as f32)
 }
 
 /// For each row of points the range that density may be interpolated from.

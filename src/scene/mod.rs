@@ -30,7 +30,9 @@ mod resolve;
 mod save;
 mod scene_error;
 mod scene_text;
+
 mod shapes;
+pub mod share;
 mod side_tables;
 mod solid_tables;
 mod source_tables;
@@ -42,6 +44,7 @@ pub use initial::Initial;
 pub use origin::Origin;
 pub(crate) use scene_error::closest;
 pub use scene_error::{InitialError, Problem, SceneError};
+pub use share::Share;
 pub use side_tables::SideFormulas;
 
 impl Scene {
@@ -49,8 +52,17 @@ impl Scene {
     ///
     /// A built-in name wins over a file of the same name; write `./plume` for the file.
     pub fn load(path_or_builtin: &str, overrides: &[String]) -> Result<Self, SceneError> {
+        Self::load_shared(path_or_builtin, overrides, Share::default())
+    }
+
+    /// As [`load`](Self::load), of a run that ranks share: one that is too large for a machine may fit on several.
+    pub fn load_shared(
+        path_or_builtin: &str,
+        overrides: &[String],
+        share: Share,
+    ) -> Result<Self, SceneError> {
         let file = read(path_or_builtin)?;
-        let text = scene_text::Text::new(path_or_builtin, &file, overrides);
+        let text = scene_text::Text::new(path_or_builtin, &file, overrides).shared(share);
         let path = Path::new(path_or_builtin);
         let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
         let mut scene = resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?;
@@ -67,13 +79,23 @@ impl Scene {
 
     /// Parses a scene with `key=value` overrides.
     pub fn parse_with(name: &str, text: &str, overrides: &[String]) -> Result<Self, SceneError> {
-        Ok(resolve::scene(name.to_owned(), &scene_text::Text::new(name, text, overrides), Path::new(""))?)
+        Self::parse_shared(name, text, overrides, Share::default())
+    }
+
+    /// As [`parse_with`](Self::parse_with), of a run that ranks share.
+    pub fn parse_shared(
+        name: &str,
+        text: &str,
+        overrides: &[String],
+        share: Share,
+    ) -> Result<Self, SceneError> {
+        let text = scene_text::Text::new(name, text, overrides).shared(share);
+        Ok(resolve::scene(name.to_owned(), &text, Path::new(""))?)
     }
 
     /// Estimated memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
-        memory::estimate(&self.config, !self.solids.is_empty())
-            + Solver::turbulence_memory(&self.config, &self.params.turbulence)
+        Share::default().memory(&self.config, !self.solids.is_empty(), &self.params)
             + memory::picture(self.size)
             + self.shapes_memory()
             + self.look.environment.sphere.as_ref().map_or(0, |sphere| sphere.memory())

@@ -14,6 +14,7 @@ use super::memory;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::Place;
+use super::share::Share;
 use super::side_tables::{self, Sides};
 use super::value::{Number, Vector};
 use super::{
@@ -45,12 +46,14 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     side_tables::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
-    check_picture(&doc, text, &config, size)?;
     let mut params = Params::default();
     fill(&mut params, &given);
+    let mut look = look(&doc, &given, text)?;
+    check_picture(&doc, text, (&config, &params, &look), size)?;
     check_turbulence(&params, &config, &given, text)?;
-    let left = memory_left(&doc, &config, &params, size);
+    let left = memory_left(&doc, text, (&config, &params, &look), size);
     let place = Place { text, folder, config: &config, left: &left };
+    look.environment.sphere = environment(&doc.render.environment, place)?;
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
@@ -61,7 +64,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         forces: force_tables::resolve(&doc.force, place)?,
         fills: source_tables::fills(&doc.initial.smoke, place)?,
         time: time(&doc.time, text)?,
-        look: look(&doc, &given, place)?,
+        look,
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
@@ -100,45 +103,42 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
     }
-    let limit = limit(doc);
     let mut params = Params::default();
     fill(&mut params, given);
-    let more = Solver::turbulence_memory(&config, &params.turbulence);
-    let bytes = memory::estimate(&config, !doc.solid.is_empty()) + more;
-    check_memory(&config, bytes, limit).map_err(|message| text.problem(span, message))?;
+    let bytes = text.share.memory(&config, !doc.solid.is_empty(), &params);
+    check_memory(&config, bytes, text.share, limit(doc, text))
+        .map_err(|message| text.problem(span, message))?;
     memory::check_threads(config.threads).map_err(|message| {
         text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;
     Ok(config)
 }
 
-/// Limit of the scene's memory \[bytes\].
-fn limit(doc: &Document) -> u64 {
-    doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()))
-}
-
-/// Memory that fields and pictures leave for shapes and the environment.
-fn memory_left(doc: &Document, config: &Config, params: &Params, size: [u32; 2]) -> memory::Left {
-    let fields = memory::estimate(config, !doc.solid.is_empty())
-        + Solver::turbulence_memory(config, &params.turbulence)
-        + memory::picture(size);
-    memory::Left::new(limit(doc), fields)
-}
-
-fn check_memory(config: &Config, bytes: u64, limit: u64) -> std::result::Result<(), String> {
-    if bytes <= limit {
-        return Ok(());
+/// Limit of what the ranks on one machine take together \[bytes\].
+fn limit(doc: &Document, text: &Text) -> Option<u64> {
+    match doc.solver.memory_limit {
+        Some(gib) => Some(gigabytes(gib.get())),
+        None => text.share.here.map(|_| memory::default_limit()),
     }
-    let (need, limit) = (memory::human(bytes), memory::human(limit));
-    Err(format!(
-        "domain.cells: {:?} cells{} need about {need}, over the limit of {limit}; \
-         use fewer cells or raise solver.memory_limit",
-        config.dims.array(),
-        match config.detail {
-            1 => String::new(),
-            detail => format!(" with a detail of {detail}"),
-        }
-    ))
+}
+
+fn check_memory(
+    config: &Config,
+    bytes: u64,
+    share: Share,
+    limit: Option<u64>,
+) -> std::result::Result<(), String> {
+    share.check(bytes, limit).map_err(|need| {
+        format!(
+            "domain.cells: {:?} cells{} need about {need}; {} or raise solver.memory_limit",
+            config.dims.array(),
+            match config.detail {
+                1 => String::new(),
+                detail => format!(" with a detail of {detail}"),
+            },
+            share.advice()
+        )
+    })
 }
 
 /// Checks that a box that follows its smoke can, and begins within its limit.
@@ -167,22 +167,49 @@ fn check_follow(config: &Config, solids: bool, given: &Given, text: &Text) -> Re
 }
 
 /// Checks that a picture of `size` fits into memory beside the fields.
-fn check_picture(doc: &Document, text: &Text, config: &Config, size: [u32; 2]) -> Result<()> {
-    let limit = limit(doc);
-    let bytes = memory::picture(size);
-    if memory::estimate(config, !doc.solid.is_empty()) + bytes <= limit {
-        return Ok(());
-    }
-    let span = doc.render.size.as_ref().map_or(0..0, Spanned::span);
-    let message = format!(
-        "render.size: a picture of {} x {} pixels needs about {} beside the fields, over the limit of {}; \
-         make it smaller or raise solver.memory_limit",
-        size[0],
-        size[1],
-        memory::human(bytes),
-        memory::human(limit)
-    );
-    Err(text.problem(span, message))
+fn check_picture(
+    doc: &Document,
+    text: &Text,
+    (config, params, look): (&Config, &Params, &Look),
+    size: [u32; 2],
+) -> Result<()> {
+    let [fields, picture] = fields_and_picture(doc, text, (config, params, look), size);
+    text.share.check(fields + picture, limit(doc, text)).map_err(|need| {
+        let span = doc.render.size.as_ref().map_or(0..0, Spanned::span);
+        let message = format!(
+            "render.size: a picture of {} x {} pixels needs about {} beside the fields, with them {need}; \
+             {} or raise solver.memory_limit",
+            size[0],
+            size[1],
+            memory::human(picture),
+            match text.share.ranks {
+                1 => "make it smaller",
+                _ => "use fewer ranks on a machine, lower render.light.resolution",
+            }
+        );
+        text.problem(span, message)
+    })
+}
+
+/// Memory of the fields of a rank and of its picture \[bytes\].
+fn fields_and_picture(
+    doc: &Document,
+    text: &Text,
+    (config, params, look): (&Config, &Params, &Look),
+    size: [u32; 2],
+) -> [u64; 2] {
+    [text.share.memory(config, !doc.solid.is_empty(), params), text.share.picture(config, look, size)]
+}
+
+/// Memory that fields and pictures leave each rank for shapes and the environment.
+fn memory_left(
+    doc: &Document,
+    text: &Text,
+    parts: (&Config, &Params, &Look),
+    size: [u32; 2],
+) -> memory::Left {
+    let limit = limit(doc, text).map_or(u64::MAX, |limit| limit / text.share.here.unwrap_or(1) as u64);
+    memory::Left::new(limit, fields_and_picture(doc, text, parts, size).iter().sum())
 }
 
 /// Refuses turbulence where the scheme or the grid of the smoke has no place for it.
@@ -228,15 +255,15 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
     Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
 }
 
-fn look(doc: &Document, given: &Given, place: Place) -> Result<Look> {
+/// The look without the picture of its environment.
+fn look(doc: &Document, given: &Given, text: &Text) -> Result<Look> {
     let mut look = Look::default();
     fill(&mut look, given);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     look.roughness = doc.solid.iter().map(|solid| solid.roughness.map_or(1.0, Number::get)).collect();
     // The default direction is not a unit vector.
     look.sun_direction = normalized(look.sun_direction).unwrap_or(look.sun_direction);
-    look.environment.sphere = environment(&doc.render.environment, place)?;
-    look.lights = light_tables::resolve(&doc.light, place.text)?;
+    look.lights = light_tables::resolve(&doc.light, text)?;
     Ok(look)
 }
 

@@ -13,6 +13,7 @@ use toml::de::{DeString, DeTable, DeValue, Deserializer, Error};
 use super::file_names::{FILES, absolute};
 use super::origin::Origin;
 use super::scene_error::{Problem, unknown};
+use super::share::Share;
 use crate::parameter;
 
 /// A scene file and the overrides that apply to it.
@@ -20,6 +21,8 @@ pub struct Text {
     /// `(name, text)`: the file first, then each override.
     parts: Vec<(String, String)>,
     overrides: Vec<String>,
+    /// The ranks that share the run.
+    pub share: Share,
 }
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -29,7 +32,12 @@ impl Text {
     pub fn new(name: &str, text: &str, overrides: &[String]) -> Self {
         let mut parts = vec![(name.to_owned(), text.to_owned())];
         parts.extend(overrides.iter().map(|o| (format!("--set {o}"), in_toml(o))));
-        Self { parts, overrides: overrides.to_vec() }
+        Self { parts, overrides: overrides.to_vec(), share: Share::default() }
+    }
+
+    /// The same of a run that ranks share.
+    pub fn shared(self, share: Share) -> Self {
+        Self { share, ..self }
     }
 
     /// Origin of a scene with this text; files are relative to `folder`.

@@ -545,3 +545,37 @@ fn a_warm_solid_needs_conduction() {
     assert!(error.contains("fluid.conduction"), "{error}");
     assert!(Scene::parse("s", &format!("[fluid]\nconduction = 1e-5\n{text}")).is_ok());
 }
+
+/// Each rank counted the whole box, so no number of them could take more than one machine.
+#[test]
+fn ranks_may_share_a_box_that_one_process_refuses() {
+    let text = "[domain]\ncells = [512, 512, 512]\n[solver]\nmemory_limit = 4\n";
+    let on = |ranks, here, renders| {
+        let scene = Scene::parse_shared("s", text, &[], Share { ranks, here, renders });
+        scene.map(drop).map_err(|error| error.to_string())
+    };
+    let refused = |ranks, here, renders, why: &str| {
+        let error = on(ranks, here, renders).unwrap_err();
+        assert!(error.contains(why) && !error.contains('\n'), "{error}");
+    };
+    refused(1, Some(1), false, "over the limit of 4.0 GiB; use fewer cells or raise solver.memory_limit");
+    assert_eq!(on(4, Some(1), false), Ok(()));
+    assert_eq!(on(4, None, false), Ok(()));
+    refused(2, None, false, "on each of 2 ranks, over the limit of 4.0 GiB; use more ranks, fewer cells,");
+    refused(
+        4,
+        Some(4),
+        false,
+        "for the 4 on this machine, over the limit of 4.0 GiB; use more ranks on more",
+    );
+    // Each rank of a rendering has the light of the whole box: 16 bytes for each eight cells.
+    assert_eq!(on(16, Some(2), true), Ok(()));
+    assert_eq!(on(32, Some(6), false), Ok(()));
+    refused(32, Some(6), true, "beside the fields, with them");
+}
+
+#[test]
+fn a_run_elsewhere_is_not_limited_by_this_machine() {
+    let text = "[domain]\ncells = [1280, 1280, 1280]\n";
+    assert!(Scene::parse_shared("s", text, &[], Share::elsewhere(64)).is_ok());
+}

@@ -15,7 +15,7 @@ use crate::cli::{CliError, Common, interrupt};
 use crate::comm::{Comm, Metered, ThreadRanks, Transfers};
 use crate::grid::Dims;
 use crate::output::whole::Existing;
-use crate::scene::Scene;
+use crate::scene::{Scene, Share};
 use crate::solver::{Stage, StepStats};
 
 /// Fewest planes of a slab.
@@ -116,7 +116,7 @@ fn cases(
     let mut sizes: Vec<usize> =
         std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|&n| n < ranks).collect();
     sizes.push(ranks);
-    let base = super::scene(args, &common.set)?;
+    let base = super::scene(args, &common.set, common.share)?;
     let width = base.extent().into_iter().fold(f32::INFINITY, f32::min);
     let mut cases = Vec::new();
     for &cells in &args.cells {
@@ -130,7 +130,9 @@ fn cases(
                 let mut overrides = common.set.clone();
                 overrides.push(format!("domain.cells=[{cells}, {cells}, {nz}]"));
                 overrides.push(format!("domain.voxel={}", width / cells as f32));
-                let mut scene = super::scene(args, &overrides)?;
+                let here = common.share.here.map(|here| here.min(size));
+                let share = Share { ranks: size, here, ..common.share };
+                let mut scene = super::scene(args, &overrides, share)?;
                 scene.config.time.max_substeps = 1;
                 scene.config.threads = threads;
                 scene.refuse_on_ranks(size).map_err(|error| CliError::Request(error.to_string()))?;

@@ -1,0 +1,133 @@
+//! Memory of a rank, where several share a run.
+
+use super::memory;
+use crate::grid::GHOST;
+use crate::look::{Look, light_points};
+use crate::solver::{
+    Advection, BoundaryCondition, Config, Integrator, Params, Projection, Solver, TraceOrder,
+};
+
+/// How many ranks share a run, and how many of them share the memory of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Number of ranks; each has a slab of the box.
+    pub ranks: usize,
+    /// How many of them are on this machine. `None`: the run is elsewhere, and the memory of this machine does not limit it.
+    pub here: Option<usize>,
+    /// Whether they render pictures, for which each has the light of the whole box.
+    pub renders: bool,
+}
+
+impl Default for Share {
+    /// One process on this machine.
+    fn default() -> Self {
+        Self { ranks: 1, here: Some(1), renders: false }
+    }
+}
+
+impl Share {
+    /// Ranks on other machines.
+    pub fn elsewhere(ranks: usize) -> Self {
+        Self { ranks, here: None, renders: false }
+    }
+
+    /// Estimated memory of the rank with the thickest slab \[bytes\]: its part of all fields, and the planes beside it.
+    pub fn memory(&self, config: &Config, solids: bool, params: &Params) -> u64 {
+        let all = memory::estimate(config, solids) + Solver::turbulence_memory(config, &params.turbulence);
+        if self.ranks == 1 {
+            return all;
+        }
+        let nz = config.dims.nz;
+        let part = nz.div_ceil(self.ranks) as f64 / nz as f64;
+        (all as f64 * part) as u64 + 2 * beside(config, solids, params) / 3
+    }
+
+    /// Memory that a picture of `look` takes on each rank besides that \[bytes\]. One process has no more than pixels: its
+    /// light volume is not counted.
+    pub fn picture(&self, config: &Config, look: &Look, size: [u32; 2]) -> u64 {
+        let light = if self.ranks > 1 && self.renders { light(config, look) } else { 0 };
+        memory::picture(size) + light
+    }
+
+    /// Fails if ranks that need `bytes` each are over `limit`, that of all on one machine. An error says what they need.
+    pub fn check(&self, bytes: u64, limit: Option<u64>) -> Result<(), String> {
+        let together = bytes.saturating_mul(self.here.unwrap_or(1) as u64);
+        let Some(limit) = limit.filter(|limit| together > *limit) else { return Ok(()) };
+        let need = memory::human(bytes);
+        let need = match (self.ranks, self.here) {
+            (1, _) => need,
+            (ranks, None | Some(1)) => format!("{need} on each of {ranks} ranks"),
+            (ranks, Some(here)) => {
+                let together = memory::human(together);
+                format!("{need} on each of {ranks} ranks, {together} for the {here} on this machine")
+            }
+        };
+        Err(format!("{need}, over the limit of {}", memory::human(limit)))
+    }
+
+    /// Advice besides fewer cells and a higher limit.
+    pub fn advice(&self) -> &'static str {
+        match (self.ranks, self.here) {
+            (1, _) => "use fewer cells",
+            (_, Some(here)) if here > 1 => "use more ranks on more machines, fewer cells,",
+            _ => "use more ranks, fewer cells,",
+        }
+    }
+}
+
+/// Bytes of a point of the light volume, and those more for each further light.
+const POINT: u64 = 16;
+const LIGHT: u64 = 4;
+
+/// Memory of the light that each of several ranks has of the whole box \[bytes\].
+pub fn light(config: &Config, look: &Look) -> u64 {
+    let cells = config.smoke_dims().array();
+    let points = light_points::points(cells, light_points::scale_on_ranks(look.light_scale, cells));
+    points.iter().map(|&n| n as u64).product::<u64>() * (POINT + LIGHT * look.lights.len() as u64)
+}
+
+/// Bytes of an iteration of the pressure for each cell of a plane, and iterations of a substep beside solids.
+const ITERATION: u64 = 80;
+const ITERATIONS: u64 = 6;
+
+/// Whether the projection iterates.
+pub fn iterates(config: &Config, solids: bool) -> bool {
+    match config.projection {
+        Projection::Auto => solids,
+        other => other != Projection::Direct,
+    }
+}
+
+/// Bytes of planes beside its slab that a rank between two others gets in a substep, and sends.
+pub fn beside(config: &Config, solids: bool, params: &Params) -> u64 {
+    let plane = (config.dims.nx + 2 * GHOST) * (config.dims.ny + 2 * GHOST);
+    plane as u64 * beside_cell(config, solids, params)
+}
+
+/// The same for each cell of a plane, in the order of the passes that read them.
+fn beside_cell(config: &Config, solids: bool, params: &Params) -> u64 {
+    // Cells that the air crosses in a substep.
+    let crossed = config.time.cfl.min(config.dims.nz as f32);
+    let share = if config.trace == TraceOrder::Third { 0.75 } else { 0.5 };
+    let [far, cells] = [share * crossed, crossed].map(|cells| cells.ceil() as u64);
+    let (one, velocity, scalars) = (4, 12, 16);
+    let trace = (2 * (far + 1) + 1) * velocity + scalars;
+    // Planes of finer cells of smoke have more cells, and the air crosses more of them.
+    let finer = config.detail as u64;
+    let fine = finer * cells;
+    let smoke = match config.advection {
+        Advection::Conservative => 2 * (fine + 6) * one + 2 * (fine + 5) * scalars,
+        _ => 2 * (fine + 3) * scalars,
+    };
+    let smoke = finer * finer * smoke + if finer > 1 { 2 * 2 * velocity } else { 0 };
+    let interpolation = 2 * (cells + 3) * velocity;
+    let forces = scalars + if params.vorticity == 0.0 { 0 } else { 5 * velocity };
+    let pressure = if config.integrator == Integrator::Trapezoid { one } else { 0 };
+    let twice = if config.integrator == Integrator::Reflection { 2 } else { 1 };
+    // Three times a substep the air that enters through open sides is found.
+    let is_open = config.sides[..2].as_flattened().contains(&BoundaryCondition::Open);
+    let open = if is_open { 3 * 2 * one } else { 0 };
+    let last = 4 * velocity + one + open;
+    let projection = if iterates(config, solids) { ITERATIONS * ITERATION } else { 0 };
+    twice * (trace + interpolation + forces + projection) + smoke + pressure + last
+}
