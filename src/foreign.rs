@@ -1,8 +1,9 @@
 //! Foreign files and text, read within bounds.
 //!
-//! All foreign files go through [`read`] or [`text`]. Their size is compared with a limit before memory is
-//! allocated. Pipes and devices such as `/dev/zero` have no size; they are read up to the limit. Text that is
-//! shown again goes through [`shortened`] and [`visible`].
+//! All foreign files go through [`read`], [`text`] or [`open`]. Their size is compared with a limit before
+//! memory is allocated. Named pipes and devices are refused: opening one may wait for ever. Standard input and
+//! the pipes of a shell (`<(command)`) have no size; they are read up to the limit. Text that is shown again
+//! goes through [`shortened`] and [`visible`].
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -27,11 +28,8 @@ pub const VOLUME: u64 = 16 << 30;
 /// # Errors
 /// If it cannot be read, is larger, or does not fit into memory.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    let file = open(path)?;
     let about = file.metadata()?;
-    if about.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-    }
     if about.len() > most {
         return Err(too_large(about.len(), most));
     }
@@ -41,6 +39,30 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_large(bytes.len() as u64, most));
     }
     Ok(bytes)
+}
+
+/// Opens the file at `path`.
+///
+/// # Errors
+/// If it cannot be opened, or is a folder, a device, or a pipe with a name.
+pub fn open(path: &Path) -> io::Result<File> {
+    let about = path.metadata()?;
+    if about.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    if !about.is_file() && !is_given(path) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a device or a named pipe, which may never end; pass its contents to /dev/stdin",
+        ));
+    }
+    File::open(path)
+}
+
+/// Whether `path` is open already, as standard input or a pipe of a shell, or empty by convention.
+fn is_given(path: &Path) -> bool {
+    let known = ["/dev/stdin", "/dev/null"].map(Path::new);
+    known.contains(&path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }
 
 /// Reads a file as text.
@@ -112,7 +134,13 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_without_an_end_is_refused() {
+        use std::os::fd::AsRawFd;
         let message = read(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string();
+        assert!(message.contains("device or a named pipe"), "{message}");
+        // A shell may have opened it for us.
+        let zero = File::open("/dev/zero").unwrap();
+        let given = format!("/dev/fd/{}", zero.as_raw_fd());
+        let message = read(Path::new(&given), 1 << 20).unwrap_err().to_string();
         assert!(message.contains("at most 1.0 MiB are read"), "{message}");
     }
 

@@ -161,7 +161,7 @@ impl Reader {
     /// Opens `path` and reads its directory.
     pub fn open(path: &Path) -> Result<Self, NpzError> {
         let failed = |source| NpzError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
+        let file = foreign::open(path).map_err(failed)?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
             failed(match error {
                 ZipError::Io(error) => error,

@@ -162,6 +162,48 @@ fn vast_pictures_texts_and_numbers_of_threads_are_refused_before_they_are_made()
     assert_eq!(files(dir.path()), ["letters.toml"]);
 }
 
+/// Opening a pipe with a name waits for a writer, perhaps for ever.
+#[test]
+fn named_pipes_and_devices_are_refused_and_standard_input_is_read() {
+    let dir = folder();
+    let made = Command::new("mkfifo").arg(dir.path().join("pipe.toml")).status().expect("mkfifo");
+    assert!(made.success());
+    for script in [
+        "\"$U\" check ./pipe.toml",
+        "\"$U\" check /dev/zero",
+        "\"$U\" check plume --set render.environment.file=pipe.toml",
+        "\"$U\" check plume --set initial.fields=pipe.toml",
+        "\"$U\" check /dev/tty",
+    ] {
+        let began = Instant::now();
+        let output = shell(dir.path(), script);
+        assert_eq!(output.status.code(), Some(2), "{script}: {}", stderr(&output));
+        assert!(began.elapsed() < Duration::from_secs(20), "{script}");
+    }
+    refused(&shell(dir.path(), "\"$U\" check ./pipe.toml"), "it is a device or a named pipe");
+    for script in ["echo '[fluid]' | \"$U\" check /dev/stdin", "\"$U\" check <(echo '[fluid]')"] {
+        let output = shell(dir.path(), script);
+        assert!(output.status.success(), "{script}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn pictures_and_fonts_are_refused_in_our_own_words() {
+    let dir = folder();
+    fs::write(dir.path().join("bad.ttf"), "no font").unwrap();
+    let png = fs::read(seed("png/rgb.png")).unwrap();
+    fs::write(dir.path().join("short.png"), &png[..png.len() / 2]).unwrap();
+    let check = |shape: &str| {
+        let set = format!("source=[{{ shape = {{ {shape}, center = [0.4, 0.4, 0.4], depth = 0.2 }} }} }}]");
+        updraft(dir.path(), &["check", "plume", "--set", &set])
+    };
+    refused(&check("image = { file = 'short.png', width = 0.3"), "short.png: it is cut short");
+    refused(
+        &check("text = { string = 'a', height = 0.3, font = 'bad.ttf'"),
+        "the font cannot be used: it is no TrueType or OpenType file, or damaged",
+    );
+}
+
 /// A text with the most letters, and sources whose weights together exceed the limit.
 #[test]
 fn shapes_take_little_memory_and_are_counted() {
@@ -173,7 +215,8 @@ fn shapes_take_little_memory_and_are_counted() {
         )
     };
     fs::write(dir.path().join("letters.toml"), letters(0.22)).unwrap();
-    let output = shell(dir.path(), "ulimit -v 600000; \"$U\" simulate letters.toml --threads 2 --frames 0 --out run");
+    let output =
+        shell(dir.path(), "ulimit -v 600000; \"$U\" simulate letters.toml --threads 2 --frames 0 --out run");
     assert!(output.status.success(), "{}", stderr(&output));
     let block = "[[source]]\nshape = { box = { center = [0.48, 0.72, 0.48], size = [0.9, 1.4, 0.9] } }\n";
     fs::write(dir.path().join("boxes.toml"), block.repeat(100)).unwrap();

@@ -1,10 +1,10 @@
 //! The scene's file: its origin or last save, and saving.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::foreign;
 use crate::output::whole;
 use crate::scene::Scene;
 
@@ -33,7 +33,7 @@ impl Home {
 
     /// Whether the file has not changed since. A deleted one counts as unchanged: it can be written again.
     pub fn is_untouched(&self) -> bool {
-        fs::read_to_string(&self.path).map_or(true, |now| now == self.text)
+        foreign::text(&self.path, foreign::TEXT).map_or(true, |now| now == self.text)
     }
 }
 
@@ -90,6 +90,7 @@ pub(super) fn save(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::time::Instant;
 
     use nalgebra::Vector2;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::foreign;
 use crate::output::whole;
 
 /// Most recent scene files.
@@ -32,7 +33,7 @@ pub struct Remembered {
 impl Remembered {
     /// Reads `path`. A file that is missing or cannot be read counts as a first run; the latter is logged.
     pub fn read(path: &Path) -> Self {
-        let text = match std::fs::read_to_string(path) {
+        let text = match foreign::text(path, foreign::TEXT) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::default(),
             Err(error) => {

@@ -245,8 +245,7 @@ fn environment(read: &document::Environment, place: Place) -> Result<Option<Arc<
     let Some(file) = &read.file else { return Ok(None) };
     let (text, name) = (place.text, Path::new(file.get_ref()));
     let path = if text.is_override(&file.span()) { name.to_owned() } else { place.folder.join(name) };
-    let wrong =
-        |message: String| text.problem(file.span(), format!("render.environment.file: {message}"));
+    let wrong = |message: String| text.problem(file.span(), format!("render.environment.file: {message}"));
     let sphere = environment_file::read(&path)
         .map_err(|error| wrong(format!("cannot read {}: {error}", name.display())))?;
     place.left.take(sphere.memory(), "the picture").map_err(wrong)?;

@@ -140,7 +140,7 @@ impl Card {
     /// As for [`image`](Self::image).
     #[cfg(feature = "files")]
     pub fn from_png(name: &str, bytes: &[u8], width: f32, depth: f32) -> Result<Self, CardError> {
-        let fail = |e: png::DecodingError| CardError::Unreadable(name.to_owned(), e.to_string());
+        let fail = |error| CardError::Unreadable(name.to_owned(), words(&error).to_owned());
         let limits = png::Limits { bytes: SCRATCH };
         let mut decoder = png::Decoder::new_with_limits(std::io::Cursor::new(bytes), limits);
         decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -198,6 +198,18 @@ impl Card {
     pub fn volume(&self) -> [f64; 4] {
         let unit = f64::from(self.pixel).powi(2) * f64::from(self.depth) / 255.0;
         [0, 1, 2, 3].map(|c| self.values.iter().map(|value| f64::from(value[c])).sum::<f64>() * unit)
+    }
+}
+
+/// What is wrong with a PNG, in our words.
+#[cfg(feature = "files")]
+fn words(error: &png::DecodingError) -> &'static str {
+    match error {
+        png::DecodingError::LimitsExceeded => "it needs more than 64 MiB besides its pixels",
+        png::DecodingError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "it is cut short"
+        }
+        _ => "it is no PNG, or damaged, or cut short",
     }
 }
 
@@ -328,7 +340,8 @@ mod tests {
         for edge in [0.01, 0.1, 0.26, 0.9] {
             let mask = Mask::new(&card, edge);
             for c in 0..4 {
-                let sum: f64 = (0..mask.pixels[0] * mask.pixels[1]).map(|n| f64::from(mask.share(n)[c])).sum();
+                let sum: f64 =
+                    (0..mask.pixels[0] * mask.pixels[1]).map(|n| f64::from(mask.share(n)[c])).sum();
                 let volume = sum * f64::from(mask.pixel).powi(2);
                 assert!((volume - card.volume()[c]).abs() < 1e-4 * card.volume()[3], "{edge} {c}");
             }

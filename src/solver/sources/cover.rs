@@ -157,6 +157,7 @@ impl Cover {
     }
 
     /// Number of cells covered, shares added up.
+    #[cfg(test)]
     pub fn total(&self) -> f64 {
         self.weights.iter().map(|&weight| f64::from(weight)).sum()
     }

@@ -27,7 +27,7 @@ impl Card {
             return Err(CardError::Long(length));
         }
         let font = FontRef::try_from_slice(font.unwrap_or(BUNDLED))
-            .map_err(|error| CardError::Font(error.to_string()))?;
+            .map_err(|_| CardError::Font("it is no TrueType or OpenType file, or damaged".into()))?;
         // Fewer than eight pixels to a capital are unreadable, however large the cells.
         let pixel = pixel.min(height / 8.0);
         let scale = PxScale::from(height / pixel * font.height_unscaled() / capital(&font));
