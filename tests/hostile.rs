@@ -197,10 +197,7 @@ fn pictures_and_fonts_are_refused_in_our_own_words() {
         let set = format!("source=[{{ shape = {{ {shape}, center = [0.4, 0.4, 0.4], depth = 0.2 }} }} }}]");
         updraft(dir.path(), &["check", "plume", "--set", &set])
     };
-    refused(
-        &check("image = { file = 'short.png', width = 0.3"),
-        "short.png: it is no PNG, or damaged, or cut short",
-    );
+    refused(&check("image = { file = 'short.png', width = 0.3"), "short.png: it is cut short");
     refused(
         &check("text = { string = 'a', height = 0.3, font = 'bad.ttf'"),
         "the font cannot be used: it is no TrueType or OpenType file, or damaged",

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CliError;
 use super::means::Mean;
+use crate::foreign;
 use crate::output::{OutputError, whole};
 use crate::scene::Scene;
 use crate::solver::{Solver, StateError};
@@ -126,7 +127,7 @@ impl Write for Summed<'_> {
 impl Checkpoint {
     /// Opens the checkpoint at `path`, if it exists, and reads all of it once to verify the checksum.
     pub fn open(path: &Path) -> Result<Option<Self>, CliError> {
-        let file = match File::open(path) {
+        let file = match foreign::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(refusal(path, &format!("cannot be read: {error}"))),
