@@ -111,7 +111,9 @@ fn run_commands(page: &str, section: &str) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let coarse = dir.path().join("coarse.toml");
     std::fs::write(&coarse, "set = [\"domain.cells=[24, 36, 24]\", \"domain.voxel=0.04\"]\n").unwrap();
-    std::os::unix::fs::symlink(root().join("validation"), dir.path().join("validation")).unwrap();
+    for folder in ["validation", "docs"] {
+        std::os::unix::fs::symlink(root().join(folder), dir.path().join(folder)).unwrap();
+    }
     let binary = Path::new(env!("CARGO_BIN_EXE_updraft")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
     let mut run = 0;
@@ -143,10 +145,10 @@ fn run_commands(page: &str, section: &str) -> usize {
 #[ignore = "half a minute: .ci/run runs it"]
 #[test]
 fn commands_of_the_book_run_as_written() {
-    let chapters = ["first-plume", "own-scene", "pictures", "validation", "performance"];
+    let chapters = ["first-plume", "own-scene", "pictures", "method", "validation", "performance"];
     let run: usize =
         chapters.map(|chapter| run_commands(&format!("docs/book/{chapter}.md"), "")).iter().sum();
-    assert!(run >= 11, "only {run} blocks");
+    assert!(run >= 13, "only {run} blocks");
     assert!(run_commands("docs/command.md", "") >= 2);
 }
 
@@ -272,6 +274,8 @@ fn scenes_of_the_book_are_valid() {
     assert_eq!(scenes.len(), 1);
     let scene = updraft::Scene::parse("chimney", &scenes[0]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((scene.solids.len(), scene.sources.len()), (1, 1));
+    let figures = read(&root().join("docs/book/method.toml"));
+    updraft::Scene::parse("method", &figures).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

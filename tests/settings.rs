@@ -33,6 +33,7 @@ fn doctor_reports_what_will_be_used() {
             "pictures",
             "window",
             "ffmpeg",
+            "mpi",
             "config",
             "scenes",
             "log"
@@ -62,6 +63,43 @@ fn doctor_without_a_driver_names_the_cpu_and_succeeds() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["pictures"]["renderer"], "cpu");
     assert!(json["opengl"]["error"].is_string() && json["ffmpeg"].is_null(), "{json}");
+    assert!(json["mpi"]["mpirun"].is_null() && json["mpi"]["built_in"] == cfg!(feature = "mpi"), "{json}");
+}
+
+/// Programs that answer, that answer without an end, and that never do.
+#[cfg(unix)]
+#[test]
+fn doctor_waits_for_programs_with_a_limit() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = folder();
+    let install = |name: &str, script: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let report = || -> serde_json::Value {
+        let output = command(dir.path(), &["doctor", "--json"])
+            .env("PATH", format!("{}:/usr/bin:/bin", dir.path().display()))
+            .env("UPDRAFT_PATIENCE", "1")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    install("ffmpeg", "echo ffmpeg version 7.1 Copyright");
+    install("mpirun", "echo 'mpirun (Open MPI) 4.1.4'; yes | head -c 1000000");
+    let json = report();
+    assert_eq!(json["ffmpeg"], "7.1");
+    assert_eq!(json["mpi"]["mpirun"], "Open MPI 4.1.4");
+    for name in ["ffmpeg", "mpirun"] {
+        install(name, "exec sleep 60");
+    }
+    let started = std::time::Instant::now();
+    let json = report();
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    for error in [&json["ffmpeg"]["error"], &json["mpi"]["error"]] {
+        assert!(error.as_str().is_some_and(|text| text.contains("did not answer")), "{json}");
+    }
 }
 
 /// `HOME` of a service is often a device, and a container's may be closed.

@@ -3,13 +3,15 @@
 #
 #   validation/run.sh [DIR] [CASE..]      DIR is validation-runs; without cases, all of them
 #
-# UPDRAFT is the command to use (target/release/updraft), THREADS its threads (0: all).
+# UPDRAFT is the command to use (target/release/updraft, else the installed one), THREADS its threads (0: all).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-validation-runs}
 shift $(($# > 0))
 wanted=" $* "
-updraft=${UPDRAFT:-$here/../target/release/updraft}
+built=$here/../target/release/updraft
+[[ -x "$built" ]] || built=updraft
+updraft=${UPDRAFT:-$built}
 mkdir -p "$out"
 
 # case NAME SCENE FRAMES [ARGUMENT..]: a run of validation/SCENE.toml into $out/NAME.

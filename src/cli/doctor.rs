@@ -4,15 +4,23 @@
 //! Exit code 2 means that a setting asks for something that cannot work here: `UPDRAFT_SIMD`, `UPDRAFT_LOG`,
 //! the configuration or `--threads`. A missing graphics driver is no error: the CPU renders.
 
+use std::process::Command;
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, defaults, json_text, log_filter, machine, say};
+use crate::foreign::shortened;
 use crate::grid::Dims;
+use crate::output::child::{self, Patience};
 use crate::output::video;
 use crate::room;
 use crate::scene::{Scene, builtin, memory};
 use crate::simd;
 use crate::solver::Config;
+
+/// Longest time for `mpirun` to report its version.
+const LAUNCHER: Duration = Duration::from_secs(5);
 
 /// Report what this machine and this build have.
 #[derive(Debug, clap::Args)]
@@ -58,6 +66,7 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<(), CliError> {
         pictures(&common, &gl),
         window(),
         ffmpeg(),
+        mpi(),
         configuration,
         scenes(&common),
         log(&common),
@@ -91,6 +100,7 @@ fn build() -> Line {
         ("scene", cfg!(feature = "scene")),
         ("files", cfg!(feature = "files")),
         ("text", cfg!(feature = "text")),
+        ("mpi", cfg!(feature = "mpi")),
     ]
     .into_iter()
     .filter_map(|(name, is_in)| is_in.then_some(name))
@@ -278,6 +288,40 @@ fn ffmpeg() -> Line {
     }
 }
 
+/// Whether this build can share a run among processes, and the launcher found.
+fn mpi() -> Line {
+    let built_in = cfg!(feature = "mpi");
+    let built = if built_in { "built in" } else { "built without the feature `mpi`: one process simulates" };
+    let mut command = Command::new("mpirun");
+    command.arg("--version");
+    let (words, launcher, error) = match child::answer(command, Patience(LAUNCHER.min(Patience::usual().0))) {
+        Ok(Some(text)) => {
+            let version = launcher_version(&text);
+            let usage = if built_in { "; `mpirun -n 4 updraft simulate` shares a run" } else { "" };
+            (format!("mpirun is of {version}{usage}"), Some(version), None)
+        }
+        Ok(None) => ("mpirun is not found".to_owned(), None, None),
+        Err(error) => (format!("mpirun does not answer: {error}"), None, Some(error.to_string())),
+    };
+    Line::new(
+        "mpi",
+        format!("{built}; {words}"),
+        json!({ "built_in": built_in, "mpirun": launcher, "error": error }),
+    )
+}
+
+/// Name and version of a launcher by what it answers: Open MPI, Hydra (MPICH), or its first line.
+fn launcher_version(text: &str) -> String {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("an unnamed MPI");
+    let hydra =
+        first.starts_with("HYDRA").then(|| text.lines().find_map(|l| l.trim().strip_prefix("Version:")));
+    match (first.strip_prefix("mpirun (Open MPI) "), hydra.flatten()) {
+        (Some(version), _) => format!("Open MPI {}", shortened(version, 80)),
+        (_, Some(version)) => format!("MPICH (Hydra) {}", shortened(version.trim(), 80)),
+        _ => shortened(first, 80),
+    }
+}
+
 /// Reads the configuration into `common` and reports it.
 fn configuration(common: &mut Common) -> Line {
     let path = defaults::path();
@@ -324,6 +368,23 @@ fn log(common: &Common) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn launchers_are_named_by_their_answers() {
+        for (answer, name) in [
+            ("mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/\n", "Open MPI 4.1.4"),
+            (
+                "HYDRA build details:\n    Version:                 4.0.2\n    CC: gcc\n",
+                "MPICH (Hydra) 4.0.2",
+            ),
+            ("HYDRA build details:\n", "HYDRA build details:"),
+            ("\nAnother MPI, Version 7\n", "Another MPI, Version 7"),
+            ("", "an unnamed MPI"),
+        ] {
+            assert_eq!(launcher_version(answer), name);
+        }
+        assert!(launcher_version(&"x".repeat(5000)).len() < 100);
+    }
 
     #[test]
     fn the_largest_cube_fits_and_the_next_does_not() {

@@ -34,6 +34,37 @@ impl Patience {
     }
 }
 
+/// Runs `command` and returns the first [`KEPT`] bytes of its stdout. `None` if it is not found or fails.
+///
+/// # Errors
+/// If it does not end in time.
+pub fn answer(mut command: Command, patience: Patience) -> io::Result<Option<String>> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(mut process) = command.spawn() else { return Ok(None) };
+    let (sender, words) = bounded(1);
+    if let Some(mut from) = process.stdout.take() {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What follows is read too: a process that cannot write would not end.
+            let _ = from.by_ref().take(KEPT as u64).read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+            io::copy(&mut from, &mut io::sink())
+        });
+    }
+    match ended(&mut process, patience, || 0) {
+        Some(Ok(status)) if status.success() => {
+            // A grandchild may hold the pipe open: wait no longer.
+            let bytes = words.recv_timeout(Duration::from_millis(500)).unwrap_or_default();
+            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        Some(_) => Ok(None),
+        None => {
+            end(&mut process);
+            Err(still("it did not answer", patience))
+        }
+    }
+}
+
 /// Runs `command`, ignores its output, and returns whether it succeeds in time.
 ///
 /// # Errors

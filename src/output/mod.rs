@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-mod child;
+pub mod child;
 pub mod csv;
 pub mod exr;
 mod film;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::child::{self, Guarded, Patience};
@@ -120,16 +120,14 @@ impl Ffmpeg {
 /// # Errors
 /// If it is installed but does not answer.
 pub fn ffmpeg_version() -> io::Result<Option<String>> {
-    if !ffmpeg_is_installed()? {
-        return Ok(None);
-    }
     let mut command = Command::new("ffmpeg");
-    command.arg("-version").stdin(Stdio::null());
+    command.arg("-version");
     detach(&mut command);
-    let text = command.output()?.stdout;
-    let text = String::from_utf8_lossy(&text);
-    let words = text.strip_prefix("ffmpeg version ").unwrap_or(&text);
-    Ok(words.split_whitespace().next().map(str::to_owned))
+    let text = child::answer(command, Patience(ANSWER.min(Patience::usual().0)))?;
+    Ok(text.and_then(|text| {
+        let words = text.strip_prefix("ffmpeg version ").unwrap_or(&text);
+        words.split_whitespace().next().map(str::to_owned)
+    }))
 }
 
 fn failed(error: &io::Error) -> io::Error {
