@@ -151,6 +151,47 @@ fn a_full_disk_keeps_the_old_file() {
     assert_eq!(files(disk.path()).len(), 3);
 }
 
+/// The folder vanishes while the run stands still: it ends with a line, and writes nowhere else.
+#[test]
+fn a_folder_that_vanishes_ends_a_run_with_a_line() {
+    let picture = ["render", "plume", "--size", "96x96", "--cpu", "--out"];
+    let mut cases = vec![
+        ("stats.csv", ["simulate", "plume", "--out", "out/run"].to_vec()),
+        ("fields.0002.npz", ["simulate", "plume", "--out", "out/run", "--format", "npz"].to_vec()),
+        ("checkpoint", ["simulate", "plume", "--out", "out/run", "--checkpoint-every", "2"].to_vec()),
+        ("a.0001.png", [&picture[..], &["out/a.####.png"]].concat()),
+        ("a.apng", [&picture[..], &["out/a.apng"]].concat()),
+    ];
+    if Command::new("ffmpeg").arg("-version").output().is_ok() {
+        cases.push(("a.mp4", [&picture[..], &["out/a.mp4"]].concat()));
+    }
+    for (awaited, case) in cases {
+        let dir = tempfile::tempdir().expect("a folder");
+        let out = dir.path().join("out");
+        std::fs::create_dir(&out).unwrap();
+        let args = [&case[..], SMALL, &["--frames", "1-200", "--quiet"]].concat();
+        let mut child = command(dir.path(), &args).stderr(Stdio::piped()).spawn().expect("a start");
+        let signal = |child: &Child, name: &str| {
+            let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
+            assert!(sent.success());
+        };
+        // Films are written under a hidden name that ends with theirs.
+        let begun = |path: &PathBuf| path.to_string_lossy().ends_with(awaited);
+        while !files(&out).iter().any(begun) {
+            assert!(child.try_wait().expect("a status").is_none(), "{case:?} ended early");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        signal(&child, "-STOP");
+        std::fs::remove_dir_all(&out).unwrap();
+        signal(&child, "-CONT");
+        let output = child.wait_with_output().expect("an end");
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{case:?}: {text}");
+        assert!(text.lines().count() == 1 && text.contains("out/"), "{case:?}: {text}");
+        assert_eq!(files(dir.path()), Vec::<PathBuf>::new(), "{case:?}");
+    }
+}
+
 /// Starts `args` over and over and kills each at a random moment. Files with final names are whole at any moment, and the
 /// next start removes what was left aside.
 fn kills(name: &str, args: &[&str], count: u32) {
