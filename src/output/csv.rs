@@ -94,6 +94,8 @@ impl Csv {
     /// whole line.
     pub fn flush(&mut self) -> Result<(), OutputError> {
         let result = self.file.write_all(&self.lines);
+        // A file without a name takes all lines, and nobody finds them.
+        let result = result.and_then(|()| std::fs::symlink_metadata(&self.path).map(drop));
         if result.is_ok() {
             self.written += self.lines.len() as u64;
         } else {
@@ -128,6 +130,19 @@ fn whole_lines(lines: &[u8], count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_was_removed_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run/a.csv");
+        std::fs::create_dir(dir.path().join("run")).unwrap();
+        let mut csv = Csv::create(&path, Existing::Keep, &["n"]).unwrap();
+        csv.flush().unwrap();
+        std::fs::remove_dir_all(dir.path().join("run")).unwrap();
+        csv.row(["1".to_owned()]).unwrap();
+        let message = csv.flush().unwrap_err().to_string();
+        assert!(message.contains("run/a.csv"), "{message}");
+    }
 
     #[test]
     fn lines_come_in_order() {

@@ -1,6 +1,6 @@
 /* A driver that loses contexts: libEGL, but a swap of buffers fails as after a reset of the device if the file
    UPDRAFT_TEST_LOSS exists. Each failed swap takes a byte from the file, and the last one removes it. The driver says
-   that it is UPDRAFT_TEST_RENDERER, if that is set. */
+   that it is UPDRAFT_TEST_RENDERER, if that is set, and refuses the shaders that contain UPDRAFT_TEST_REFUSED. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -41,9 +41,30 @@ static const unsigned char *renamed(unsigned name) {
     return name == 0x1F01 /* GL_RENDERER */ && renderer ? (const unsigned char *)renderer : get_string(name);
 }
 
+typedef void (*shader_source_function)(unsigned, int, const char *const *, const int *);
+
+static shader_source_function shader_source;
+
+static void refusing(unsigned shader, int count, const char *const *parts, const int *lengths) {
+    const char *mark = getenv("UPDRAFT_TEST_REFUSED");
+    for (int n = 0; n < count; n++) {
+        size_t length = lengths && lengths[n] >= 0 ? (size_t)lengths[n] : strlen(parts[n]);
+        if (memmem(parts[n], length, mark, strlen(mark))) {
+            const char *refused = "#error this driver refuses it\n";
+            shader_source(shader, 1, &refused, NULL);
+            return;
+        }
+    }
+    shader_source(shader, count, parts, lengths);
+}
+
 void *eglGetProcAddress(const char *name) {
     void *(*address)(const char *) = (void *(*)(const char *))dlsym(RTLD_NEXT, "eglGetProcAddress");
     void *found = address(name);
+    if (strcmp(name, "glShaderSource") == 0 && getenv("UPDRAFT_TEST_REFUSED")) {
+        shader_source = (shader_source_function)found;
+        return (void *)refusing;
+    }
     if (strcmp(name, "glGetString") != 0)
         return found;
     get_string = (const unsigned char *(*)(unsigned))found;

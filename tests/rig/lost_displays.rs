@@ -119,6 +119,22 @@ fn survives_a_loss(renderer: &str) {
     );
 }
 
+/// Where the driver makes the pictures, one that refuses our shaders ends the program with one message.
+#[test]
+fn a_refused_shader_ends_the_window_with_one_message() {
+    let Some(driver) = LosingDriver::compile() else { return };
+    // A shader that is compiled at the start, and one at the first picture.
+    for refused in ["uniform vec2 edge;", "march_extinction"] {
+        let [library, loss, renderer] = driver.environment("a graphics card");
+        let environment = [library, loss, renderer, ("UPDRAFT_TEST_REFUSED", refused.into())];
+        let Some(mut rig) = Rig::within([1280, 800], &[], &environment) else { return };
+        let status = rig.end();
+        let told = rig.told();
+        assert_eq!(status.code(), Some(1), "{refused}: {told}");
+        assert!(told.lines().count() == 1 && told.contains("refuses it"), "{refused}: {told}");
+    }
+}
+
 /// Number of bright pixels in the view, where no text is.
 fn bright(rig: &Rig) -> usize {
     let screen = rig.screen();
