@@ -235,7 +235,7 @@ impl Flipbook<'_> {
             Lock::take(&lock, Share::Alone, || whole::clean_up(files.all())).map_err(CliError::Target)?;
         whole::prepare(files.all(), common.force).map_err(CliError::Target)?;
         // Until a simulation has begun, a signal ends the program at once.
-        let mut feed = Feed::new(scene, supply, *frames, interrupt::flag())?;
+        let mut feed = Feed::new(scene, supply, *frames, None, interrupt::flag())?;
         let stop = interrupt::catch();
         let sheet = |wanted: bool| wanted.then(|| Sheet::new(*grid)).transpose();
         let mut sheets = Sheets {

@@ -1,6 +1,7 @@
 //! `updraft render`: a scene to pictures, without a window.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use super::progress::Progress;
 use super::simulation::Run;
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
+use crate::comm::Comm;
 use crate::output::Pattern;
 use crate::render::RenderError;
 use crate::room;
@@ -151,7 +153,7 @@ impl Job {
             return say(&format!("{}\n", target.summary()));
         }
         // Until a simulation has begun, a signal ends the program at once: initial formulas may take minutes.
-        let mut feed = Feed::new(scene, supply, frames, interrupt::flag())?;
+        let mut feed = Feed::new(scene, supply, frames, None, interrupt::flag())?;
         let stop = interrupt::catch();
         room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu || common.cpu, common.quiet)?;
@@ -194,10 +196,11 @@ impl Feed {
         scene: &Scene,
         supply: Supply,
         frames: Frames,
+        comm: Option<Arc<dyn Comm>>,
         stop: &'static AtomicBool,
     ) -> Result<Self, CliError> {
         match supply {
-            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, None, stop)?))),
+            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, comm, stop)?))),
             Supply::Stored(folder) => {
                 let missing = frames.iter().map(|frame| folder.stored(frame).0).find(|path| !path.exists());
                 match missing {
@@ -258,6 +261,11 @@ impl Report {
     /// Starts the report of `wanted` pictures, which take `total` frames of work.
     pub fn new(total: u32, wanted: u32, quiet: bool) -> Self {
         Self { progress: Progress::new(total, quiet), wanted, pictures: 0, spent: Duration::ZERO }
+    }
+
+    /// Number of pictures so far.
+    pub fn pictures(&self) -> u32 {
+        self.pictures
     }
 
     /// Shows `done` frames of work, with the speed in `detail`.
