@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 use super::folder::RunFolder;
 use super::frames::{Frames, Size};
 use super::painter::Painter;
-use super::render::Feed;
-use super::render_job::{Report, Supply};
+use super::render_job::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
 use crate::look::srgb::luminance;
 use crate::look::{Camera, Environment, Lens, Look, Projection};
@@ -236,7 +235,7 @@ impl Flipbook<'_> {
             Lock::take(&lock, Share::Alone, || whole::clean_up(files.all())).map_err(CliError::Target)?;
         whole::prepare(files.all(), common.force).map_err(CliError::Target)?;
         // Until a simulation has begun, a signal ends the program at once.
-        let mut feed = Feed::new(scene, supply, *frames, interrupt::flag())?;
+        let mut feed = Feed::new(scene, supply, *frames, None, interrupt::flag())?;
         let stop = interrupt::catch();
         let sheet = |wanted: bool| wanted.then(|| Sheet::new(*grid)).transpose();
         let mut sheets = Sheets {

@@ -11,8 +11,8 @@ use super::stored_frame::StoredFrame;
 use crate::field::Field;
 use crate::grid::Dims;
 use crate::scene::Scene;
-use crate::snapshot::{Bricks, Snapshot, SolidPose};
-use crate::solver::Config;
+use crate::snapshot::{Bricks, Snapshot, SnapshotSlab, SolidPose};
+use crate::solver::{Config, refuse_on_ranks};
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
 /// `.vti`, `mean.npz`, and `checkpoint`.
@@ -138,9 +138,43 @@ impl RunFolder {
 
     /// Loads the fields of `frame` of `scene` into `snapshot`.
     pub fn load(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), CliError> {
+        let (mut stored, config) = self.place_frame(frame, scene, snapshot)?;
+        snapshot.smoke.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
+        read_smoke(&mut stored, &config, [0, snapshot.dims.nz], &mut snapshot.smoke)?;
+        snapshot.stand_on_ground();
+        snapshot.bricks = Bricks::of(snapshot.dims, &snapshot.smoke);
+        Ok(())
+    }
+
+    /// Loads the planes of `frame` that are this rank's, and so many below and above them. Each rank reads one field of the whole box
+    /// at a time.
+    pub fn load_slab(
+        &self,
+        frame: u32,
+        scene: &Scene,
+        slab: &mut SnapshotSlab,
+        beside: impl FnOnce(Dims) -> [usize; 2],
+    ) -> Result<(), CliError> {
+        let mut whole = slab.whole().clone();
+        whole.smoke = Vec::new();
+        let (mut stored, config) = self.place_frame(frame, scene, &mut whole)?;
+        let refusal = refuse_on_ranks(&config, slab.comm().size());
+        refusal.map_err(|error| CliError::Request(error.to_string()))?;
+        let beside = beside(whole.dims);
+        let mut result = Ok(());
+        slab.load(whole, beside, |own, smoke| result = read_smoke(&mut stored, &config, own, smoke));
+        result
+    }
+
+    /// Opens the file of `frame` and sets all of `snapshot` but its smoke.
+    fn place_frame(
+        &self,
+        frame: u32,
+        scene: &Scene,
+        snapshot: &mut Snapshot,
+    ) -> Result<(StoredFrame, Config), CliError> {
         let mut stored = self.open(frame)?;
-        let order = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
-        let held = stored.fields(&order);
+        let held = stored.fields(&SMOKE);
         if held.is_empty() {
             return Err(CliError::Request(format!(
                 "{} has neither smoke nor temperature; simulate with --fields red,green,blue,temperature",
@@ -157,25 +191,37 @@ impl RunFolder {
         for field in stored.fields(&Field::STORED) {
             stored.check(field, &config)?;
         }
-        snapshot.smoke.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
-        for (c, field) in order.into_iter().enumerate() {
-            if !held.contains(&field) {
-                snapshot.smoke.iter_mut().for_each(|cell| cell[c] = f16::ZERO);
-                continue;
-            }
-            let array = stored.array(field, &config)?;
-            for (cell, value) in snapshot.smoke.iter_mut().zip(array.values) {
-                cell[c] = f16::from_f32(value);
-            }
-        }
         let corner = snapshot.corner();
         let placed =
             |pose: SolidPose| SolidPose { position: [0, 1, 2].map(|a| pose.position[a] - corner[a]), ..pose };
         snapshot.solids = scene.solids.iter().map(|solid| placed(solid.pose(snapshot.time, 0.0))).collect();
-        snapshot.stand_on_ground();
-        snapshot.bricks = Bricks::of(snapshot.dims, &snapshot.smoke);
-        Ok(())
+        Ok((stored, config))
     }
+}
+
+/// The fields of a picture, in the order of a cell.
+const SMOKE: [Field; 4] = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
+
+/// Reads the smoke and heat of the planes `from..to`; a field that the frame lacks is 0.
+fn read_smoke(
+    stored: &mut StoredFrame,
+    config: &Config,
+    [from, to]: [usize; 2],
+    smoke: &mut [[f16; 4]],
+) -> Result<(), CliError> {
+    let held = stored.fields(&SMOKE);
+    let plane = config.smoke_dims().nx * config.smoke_dims().ny;
+    for (c, field) in SMOKE.into_iter().enumerate() {
+        if !held.contains(&field) {
+            smoke.iter_mut().for_each(|cell| cell[c] = f16::ZERO);
+            continue;
+        }
+        let array = stored.array(field, config)?;
+        for (cell, value) in smoke.iter_mut().zip(&array.values[from * plane..to * plane]) {
+            cell[c] = f16::from_f32(*value);
+        }
+    }
+    Ok(())
 }
 
 impl RunFolder {

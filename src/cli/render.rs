@@ -1,14 +1,13 @@
 //! `updraft render`: a scene to pictures, without a window.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::folder::RunFolder;
 use super::frames::{Frames, Size, value_of};
 use super::painter::Painter;
-use super::render_job::{Job, Report, Supply};
-use super::simulation::Run;
+use super::render_job::{Feed, Job, Report, Supply};
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
 use crate::output::Pattern;
@@ -126,7 +125,7 @@ impl Job {
             return say(&format!("{}\n", target.summary()));
         }
         // Until a simulation has begun, a signal ends the program at once: initial formulas may take minutes.
-        let mut feed = Feed::new(scene, supply, frames, interrupt::flag())?;
+        let mut feed = Feed::new(scene, supply, frames, None, interrupt::flag())?;
         let stop = interrupt::catch();
         room::probe(memory::picture(scene.size), "a picture of this size")?;
         let mut painter = Painter::new(scene, cpu || common.cpu, common.quiet)?;
@@ -154,69 +153,5 @@ impl Job {
         sink.finish()?;
         drop(report);
         say(&format!("{}\n", target.summary()))
-    }
-}
-
-/// Supplies one frame after the other.
-pub enum Feed {
-    Live(Box<Run>),
-    Stored(RunFolder),
-}
-
-impl Feed {
-    /// Begins the simulation, or checks that the files of all `frames` exist.
-    pub fn new(
-        scene: &Scene,
-        supply: Supply,
-        frames: Frames,
-        stop: &'static AtomicBool,
-    ) -> Result<Self, CliError> {
-        match supply {
-            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, None, stop)?))),
-            Supply::Stored(folder) => {
-                let missing = frames.iter().map(|frame| folder.stored(frame).0).find(|path| !path.exists());
-                match missing {
-                    Some(path) => Err(CliError::Request(format!("{} is missing", path.display()))),
-                    None => Ok(Self::Stored(folder)),
-                }
-            }
-        }
-    }
-
-    /// Number of frames of work. A simulation begins at frame 0.
-    pub fn total(&self, frames: Frames) -> u32 {
-        match self {
-            Self::Live(_) => frames.last,
-            Self::Stored(_) => frames.count(),
-        }
-    }
-
-    /// Loads `frame` into `snapshot`, with its velocity if that is wanted.
-    pub fn load(
-        &mut self,
-        frame: u32,
-        scene: &Scene,
-        snapshot: &mut Snapshot,
-        velocity: bool,
-        report: &mut Report,
-    ) -> Result<(), CliError> {
-        match self {
-            Self::Live(run) => {
-                while run.frame() < frame {
-                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
-                    report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
-                }
-                snapshot.capture(run.solver(), velocity);
-            }
-            Self::Stored(folder) => {
-                let loaded = folder.load(frame, scene, snapshot).and_then(|()| match velocity {
-                    true => folder.load_velocity(frame, scene, snapshot),
-                    false => Ok(()),
-                });
-                loaded?;
-                report.show(report.pictures, "");
-            }
-        }
-        Ok(())
     }
 }

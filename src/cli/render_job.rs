@@ -1,13 +1,19 @@
 //! Jobs of `updraft render` and `updraft flipbook`, and their progress.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::folder::RunFolder;
 use super::frames::Frames;
 use super::progress::Progress;
+use super::simulation::Run;
 use super::{CliError, interrupt};
+use crate::comm::Comm;
 use crate::output::Pattern;
 use crate::render::RenderError;
+use crate::scene::Scene;
+use crate::snapshot::Snapshot;
 
 /// Origin of the smoke.
 pub enum Supply {
@@ -77,5 +83,70 @@ impl Report {
     /// The error of a stopped rendering.
     pub fn stopped(&self) -> CliError {
         CliError::Stopped(format!("{}, after {} of {} pictures", interrupt::by(), self.pictures, self.wanted))
+    }
+}
+
+/// Supplies one frame after the other.
+pub enum Feed {
+    Live(Box<Run>),
+    Stored(RunFolder),
+}
+
+impl Feed {
+    /// Begins the simulation, or checks that the files of all `frames` exist.
+    pub fn new(
+        scene: &Scene,
+        supply: Supply,
+        frames: Frames,
+        comm: Option<Arc<dyn Comm>>,
+        stop: &'static AtomicBool,
+    ) -> Result<Self, CliError> {
+        match supply {
+            Supply::Live => Ok(Self::Live(Box::new(Run::new(scene, comm, stop)?))),
+            Supply::Stored(folder) => {
+                let missing = frames.iter().map(|frame| folder.stored(frame).0).find(|path| !path.exists());
+                match missing {
+                    Some(path) => Err(CliError::Request(format!("{} is missing", path.display()))),
+                    None => Ok(Self::Stored(folder)),
+                }
+            }
+        }
+    }
+
+    /// Number of frames of work. A simulation begins at frame 0.
+    pub fn total(&self, frames: Frames) -> u32 {
+        match self {
+            Self::Live(_) => frames.last,
+            Self::Stored(_) => frames.count(),
+        }
+    }
+
+    /// Loads `frame` into `snapshot`, with its velocity if that is wanted.
+    pub fn load(
+        &mut self,
+        frame: u32,
+        scene: &Scene,
+        snapshot: &mut Snapshot,
+        velocity: bool,
+        report: &mut Report,
+    ) -> Result<(), CliError> {
+        match self {
+            Self::Live(run) => {
+                while run.frame() < frame {
+                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
+                    report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
+                }
+                snapshot.capture(run.solver(), velocity);
+            }
+            Self::Stored(folder) => {
+                let loaded = folder.load(frame, scene, snapshot).and_then(|()| match velocity {
+                    true => folder.load_velocity(frame, scene, snapshot),
+                    false => Ok(()),
+                });
+                loaded?;
+                report.show(report.pictures, "");
+            }
+        }
+        Ok(())
     }
 }

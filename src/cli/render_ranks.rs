@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use super::mpirun::holds_on_first;
 use super::painter::{quality, view};
-use super::render_job::{Job, Report, Supply};
-use super::simulation::Run;
+use super::render_job::{Feed, Job, Report};
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
 use crate::comm::Comm;
@@ -20,7 +19,7 @@ use crate::snapshot::SnapshotSlab;
 /// Renders `scene` as `job` says.
 pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Result<(), CliError> {
     refuse(&job, scene)?;
-    let Job { frames, out, skip, .. } = job;
+    let Job { frames, out, supply, skip, .. } = job;
     let is_first = comm.rank() == 0;
     let target = Target::new(&out, frames, common.quiet || !is_first)?;
     let mut wanted = Vec::new();
@@ -32,7 +31,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     if wanted.is_empty() {
         return say(&format!("{}\n", target.summary()));
     }
-    let mut run = Run::new(scene, Some(comm.clone()), interrupt::flag())?;
+    let mut feed = Feed::new(scene, supply, frames, Some(comm.clone()), interrupt::flag())?;
     let stop = interrupt::catch();
     room::probe(memory::picture(scene.size), "a picture of this size")?;
     let mut output = match is_first {
@@ -42,7 +41,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         }
         false => None,
     };
-    let mut report = Report::new(frames.last, frames.count(), common.quiet || !is_first);
+    let mut report = Report::new(feed.total(frames), frames.count(), common.quiet || !is_first);
     let mut renderer = CpuRenderer::new();
     let mut slab = SnapshotSlab::new(comm.clone());
     let mut shown = scene.clone();
@@ -54,18 +53,29 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         );
     }
     for frame in wanted {
-        while run.frame() < frame {
-            let finished = run.step()?;
-            if run.solver().any_rank(stop.load(Ordering::Relaxed)) {
-                return Err(report.stopped());
+        match &mut feed {
+            Feed::Live(run) => {
+                while run.frame() < frame {
+                    let finished = run.step()?;
+                    if run.solver().any_rank(stop.load(Ordering::Relaxed)) {
+                        return Err(report.stopped());
+                    }
+                    if finished {
+                        report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
+                    }
+                }
+                let beside = renderer.beside(&scene.look, run.solver().config().smoke_dims());
+                slab.capture(run.solver(), beside);
             }
-            if finished {
-                report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
+            Feed::Stored(folder) => {
+                if holds_on_first(&**comm, stop.load(Ordering::Relaxed)) {
+                    return Err(report.stopped());
+                }
+                folder.load_slab(frame, scene, &mut slab, |dims| renderer.beside(&scene.look, dims))?;
+                report.show(report.pictures, "");
             }
         }
         let began = Instant::now();
-        let beside = renderer.beside(&scene.look, run.solver().config().smoke_dims());
-        slab.capture(run.solver(), beside);
         renderer.set_quality(quality(slab.whole(), scene));
         shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
         if target.is_linear() {
@@ -91,7 +101,6 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
 /// Refuses what works on one rank only.
 fn refuse(job: &Job, scene: &Scene) -> Result<(), CliError> {
     let what = match job {
-        Job { supply: Supply::Stored(_), .. } => "--from",
         Job { layers: true, .. } => "--layers",
         _ if scene.look.scattering == Scattering::Traced => "path tracing",
         _ if scene.camera.lens.shutter > 0.0 => "render.camera.shutter",

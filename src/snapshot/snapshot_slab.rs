@@ -56,6 +56,19 @@ impl SnapshotSlab {
         self.fill(own, beside, holds, |own, smoke| solver.write_smoke_planes(own, smoke));
     }
 
+    /// Takes an instant from elsewhere: `whole` without its smoke, which `write` gives for the planes of this rank's slab. Slabs have equal
+    /// numbers of planes, or one more. All ranks call it with the same instant.
+    pub fn load(
+        &mut self,
+        whole: Snapshot,
+        beside: [usize; 2],
+        write: impl FnOnce([usize; 2], &mut [[f16; 4]]),
+    ) {
+        self.whole = whole;
+        let own = [0, 1].map(|end| self.whole.dims.nz * (self.comm.rank() + end) / self.comm.size());
+        self.fill(own, beside, |_| true, write);
+    }
+
     /// The slab between the planes `own` of a whole snapshot.
     #[cfg(test)]
     pub(crate) fn cut(comm: Arc<dyn Comm>, snapshot: &Snapshot, own: [usize; 2], beside: [usize; 2]) -> Self {
