@@ -339,7 +339,7 @@ fn length(v: [f32; 3]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{Place, Probe};
+    use crate::probe::{Probe, ProbePlace};
     use crate::solver::Params;
 
     const DIMS: [usize; 3] = [6, 7, 8];
@@ -419,15 +419,15 @@ mod tests {
     fn probes_read_points_lines_and_means() {
         let solver = turning();
         let read = |place| Probe::new("p", &[Field::Green, Field::Red], place).measure(&solver);
-        let point = read(Place::Point([0.2, 0.3, 0.4]));
+        let point = read(ProbePlace::Point([0.2, 0.3, 0.4]));
         close(point[0].values[0], 0.3, "green at a point");
-        let line = read(Place::Line { from: [0.1, 0.2, 0.3], to: [0.5, 0.2, 0.3], points: 5 });
+        let line = read(ProbePlace::Line { from: [0.1, 0.2, 0.3], to: [0.5, 0.2, 0.3], points: 5 });
         assert_eq!(line.len(), 5);
         for (n, reading) in line.iter().enumerate() {
             close(reading.values[1], 0.1 + 0.1 * n as f32, "red along x");
             close(reading.at.unwrap()[0], 0.1 + 0.1 * n as f32, "x");
         }
-        let plane = read(Place::Plane { axis: 1, at: 0.25 });
+        let plane = read(ProbePlace::Plane { axis: 1, at: 0.25 });
         close(plane[0].values[0], 0.25, "green on a plane");
         close(plane[0].values[1], 0.3, "mean of red on a plane");
     }

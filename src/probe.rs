@@ -12,7 +12,7 @@ pub struct Probe {
     /// Quantities to measure.
     pub quantities: Vec<Quantity>,
     /// Where.
-    pub place: Place,
+    pub place: ProbePlace,
     /// When.
     pub every: Every,
     /// The instant \[s\] from which on means over time are measured; none: the values of each instant.
@@ -39,7 +39,7 @@ pub enum Quantity {
 /// Place at which a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum ProbePlace {
     /// At one point \[m\].
     Point([f32; 3]),
     /// Evenly spaced points from one end to the other, both included.
@@ -106,9 +106,9 @@ impl Quantity {
 
 impl Probe {
     /// A probe of `fields` that measures as often as its place suggests: lines after each frame, others after each step.
-    pub fn new(name: &str, fields: &[Field], place: Place) -> Self {
+    pub fn new(name: &str, fields: &[Field], place: ProbePlace) -> Self {
         let quantities = match place {
-            Place::Solid(_) => vec![Quantity::Force],
+            ProbePlace::Solid(_) => vec![Quantity::Force],
             _ => fields.iter().map(|field| Quantity::Product(vec![*field])).collect(),
         };
         Self { name: name.into(), quantities, place, every: Every::usual(place), mean_from: None }
@@ -129,7 +129,7 @@ impl Probe {
 
     /// Whether it measures at more than one point at a time.
     pub fn is_line(&self) -> bool {
-        matches!(self.place, Place::Line { .. })
+        matches!(self.place, ProbePlace::Line { .. })
     }
 
     /// Whether it measures now: at the start, and after a step as [`every`](Self::every) says; `is_frame` says whether a frame
@@ -153,10 +153,10 @@ impl Probe {
         let low = solver.config().corner()[2];
         let high = low + solver.config().dims.nz as f32 * solver.config().h;
         match self.place {
-            Place::Point([_, _, z]) | Place::Plane { axis: 2, at: z } => Some([z, z]),
-            Place::Line { from, to, .. } => Some([from[2].min(to[2]), from[2].max(to[2])]),
-            Place::Box { low, high } => Some([low[2], high[2]]),
-            Place::Side { axis: 2, end } => Some([[low, high][end]; 2]),
+            ProbePlace::Point([_, _, z]) | ProbePlace::Plane { axis: 2, at: z } => Some([z, z]),
+            ProbePlace::Line { from, to, .. } => Some([from[2].min(to[2]), from[2].max(to[2])]),
+            ProbePlace::Box { low, high } => Some([low[2], high[2]]),
+            ProbePlace::Side { axis: 2, end } => Some([[low, high][end]; 2]),
             _ => None,
         }
     }
@@ -168,7 +168,7 @@ impl Probe {
             Reading { at, values: values.collect() }
         };
         match self.place {
-            Place::Line { from, to, points } => {
+            ProbePlace::Line { from, to, points } => {
                 let at = |n: u32| {
                     let part = n as f32 / (points - 1) as f32;
                     std::array::from_fn(|axis| from[axis] + part * (to[axis] - from[axis]))
@@ -183,40 +183,41 @@ impl Probe {
     fn read(&self, quantity: &Quantity, at: Option<[f32; 3]>, solver: &Solver) -> Vec<f32> {
         let sample = |fields: &[Field], p| fields.iter().map(|field| field.sample(solver, p)).product();
         match (quantity, self.place, at) {
-            (Quantity::Product(fields), Place::Point(p), _) | (Quantity::Product(fields), _, Some(p)) => {
+            (Quantity::Product(fields), ProbePlace::Point(p), _)
+            | (Quantity::Product(fields), _, Some(p)) => {
                 vec![sample(fields, p)]
             }
-            (Quantity::Product(fields), Place::Plane { axis, at }, _) => {
+            (Quantity::Product(fields), ProbePlace::Plane { axis, at }, _) => {
                 vec![plane_mean(solver, fields, axis, at)]
             }
-            (Quantity::Product(fields), Place::Box { low, high }, _) => {
+            (Quantity::Product(fields), ProbePlace::Box { low, high }, _) => {
                 let corner = solver.config().corner();
                 let local = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - corner[a]);
                 let value = |p: [f32; 3]| sample(fields, [0, 1, 2].map(|a| p[a] + corner[a]));
                 vec![box_mean(finest(solver, fields), [local(low), local(high)], value)]
             }
-            (Quantity::Product(fields), Place::Side { axis, end }, _) => {
+            (Quantity::Product(fields), ProbePlace::Side { axis, end }, _) => {
                 let length = solver.config().dims.array()[axis] as f32 * solver.config().h;
                 let at = solver.config().corner()[axis] + [0.0, length][end];
                 vec![plane_mean(solver, fields, axis, at)]
             }
-            (Quantity::Flow, Place::Plane { axis, at }, _) => {
+            (Quantity::Flow, ProbePlace::Plane { axis, at }, _) => {
                 let (dims, h) = (solver.config().dims, solver.config().h);
                 let across = (dims.cells() / dims.array()[axis]) as f32 * h * h;
                 vec![across * plane_mean(solver, &[Field::STORED[axis]], axis, at)]
             }
-            (Quantity::HeatFlux, Place::Side { axis, end }, _) => {
+            (Quantity::HeatFlux, ProbePlace::Side { axis, end }, _) => {
                 let kappa = solver.params().conduction;
                 vec![-kappa * slope_at_side(solver, Field::Temperature, axis, end)]
             }
-            (Quantity::Shear, Place::Side { axis, end }, _) => {
+            (Quantity::Shear, ProbePlace::Side { axis, end }, _) => {
                 let along = |c: usize| match c == axis {
                     true => 0.0,
                     false => solver.params().viscosity * slope_at_side(solver, Field::STORED[c], axis, end),
                 };
                 vec![along(0), along(1), along(2)]
             }
-            (Quantity::Force, Place::Solid(solid), _) => {
+            (Quantity::Force, ProbePlace::Solid(solid), _) => {
                 let of = |each: Vec<[f64; 3]>| each.get(solid).copied().unwrap_or_default();
                 let parts = [solver.solid_forces(), solver.solid_pressures(), solver.solid_torques()].map(of);
                 parts.as_flattened().iter().map(|x| *x as f32).collect()
@@ -228,8 +229,8 @@ impl Probe {
 
 impl Every {
     /// As often as a place is measured that says nothing else.
-    pub fn usual(place: Place) -> Self {
-        if matches!(place, Place::Line { .. }) { Self::Frame } else { Self::Steps(1) }
+    pub fn usual(place: ProbePlace) -> Self {
+        if matches!(place, ProbePlace::Line { .. }) { Self::Frame } else { Self::Steps(1) }
     }
 }
 
@@ -356,7 +357,7 @@ mod tests {
         Solver::new(config, params, vec![]).unwrap()
     }
 
-    fn read(solver: &Solver, quantity: Quantity, place: Place) -> Vec<f32> {
+    fn read(solver: &Solver, quantity: Quantity, place: ProbePlace) -> Vec<f32> {
         let probe = Probe { quantities: vec![quantity], ..Probe::new("p", &[], place) };
         assert_eq!(probe.columns().len(), 1 + probe.measure(solver)[0].values.len());
         probe.measure(solver).remove(0).values
@@ -372,14 +373,14 @@ mod tests {
         // u = z, red = x, temperature = 2 + y.
         solver.fill(|c, p| if c == 0 { p[2] } else { 0.0 }, |p| [p[0], 0.0, 0.0, 2.0 + p[1]]);
         let mean = |fields: &[Field], place| read(&solver, Quantity::Product(fields.to_vec()), place)[0];
-        let plane = Place::Plane { axis: 0, at: 0.25 };
+        let plane = ProbePlace::Plane { axis: 0, at: 0.25 };
         assert_close(mean(&[Field::U, Field::Temperature], plane), 0.4 * 2.35, "u T over a plane");
         assert_close(mean(&[Field::U, Field::U], plane), 0.16 + 0.0525, "u u over a plane");
-        let inside = Place::Box { low: [0.1, 0.2, 0.0], high: [0.4, 0.5, 0.8] };
+        let inside = ProbePlace::Box { low: [0.1, 0.2, 0.0], high: [0.4, 0.5, 0.8] };
         assert_close(mean(&[Field::Red, Field::Temperature], inside), 0.25 * 2.35, "red T over a box");
-        let one = Place::Box { low: [0.31, 0.31, 0.31], high: [0.32, 0.32, 0.32] };
+        let one = ProbePlace::Box { low: [0.31, 0.31, 0.31], high: [0.32, 0.32, 0.32] };
         assert_close(mean(&[Field::Red], one), 0.35, "the one cell that a small box lies in");
-        let point = Place::Point([0.3, 0.2, 0.5]);
+        let point = ProbePlace::Point([0.3, 0.2, 0.5]);
         assert_close(mean(&[Field::Red, Field::Temperature], point), 0.3 * 2.2, "at a point");
         assert_close(read(&solver, Quantity::Flow, plane)[0], 0.4 * 0.7 * 0.8, "flow");
     }
@@ -395,7 +396,7 @@ mod tests {
         solver.fill(|c, p| if c == 0 { u(p[1]) } else { 0.0 }, |p| [0.0, 0.0, 0.0, warmth(p[1])]);
         let slope = -4.0 / 0.7;
         for (end, inwards) in [(0, 1.0), (1, -1.0)] {
-            let at = |quantity| read(&solver, quantity, Place::Side { axis: 1, end });
+            let at = |quantity| read(&solver, quantity, ProbePlace::Side { axis: 1, end });
             assert_close(at(Quantity::HeatFlux)[0], -0.2 * (inwards * slope + 2.1), "heat");
             let shear = at(Quantity::Shear);
             assert_close(shear[0], 0.3 * 0.7, "shear");
@@ -406,7 +407,7 @@ mod tests {
     #[test]
     fn probes_are_due_at_their_intervals() {
         let mut solver = solver(Default::default(), Default::default());
-        let place = Place::Point([0.1; 3]);
+        let place = ProbePlace::Point([0.1; 3]);
         let of = |every| Probe { every, ..Probe::new("p", &[Field::U], place) };
         let probes = [Every::Steps(1), Every::Steps(3), Every::Seconds(0.25), Every::Frame].map(of);
         let mut due = [0; 4].map(|_| vec![]);

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use updraft::field::Field;
 use updraft::grid::Dims;
-use updraft::probe::{Place, Probe};
+use updraft::probe::{Probe, ProbePlace};
 use updraft::solver::{BoundaryCondition, Config, Follow, Params, Solver};
 use updraft::vdb::Reader;
 use updraft::volume::{Frame, Up, VdbOptions, write_vdb, write_vti};
@@ -121,9 +121,9 @@ fn probes_of_a_box_that_has_moved_measure_in_the_same_places() {
     for detail in [1, 2] {
         let solvers = both(detail);
         let read = |probe: &Probe| solvers.each_ref().map(|solver| probe.measure(solver));
-        let point = Place::Point([2.13, 1.98, 2.02]);
-        let line = Place::Line { from: [1.7, 1.9, 2.1], to: [2.6, 1.8, 2.2], points: 19 };
-        let block = Place::Box { low: [1.9, 1.8, 2.0], high: [2.3, 2.1, 2.4] };
+        let point = ProbePlace::Point([2.13, 1.98, 2.02]);
+        let line = ProbePlace::Line { from: [1.7, 1.9, 2.1], to: [2.6, 1.8, 2.2], points: 19 };
+        let block = ProbePlace::Box { low: [1.9, 1.8, 2.0], high: [2.3, 2.1, 2.4] };
         for place in [point, line, block] {
             let [stays, moved] = read(&Probe::new("probe", &fields, place));
             assert_eq!(stays.len(), moved.len());
@@ -136,7 +136,7 @@ fn probes_of_a_box_that_has_moved_measure_in_the_same_places() {
         }
         // A mean over a plane times its area is the same wherever the box ends.
         for (axis, at) in [(0, 2.2), (1, 1.9), (2, 2.1)] {
-            let means = read(&Probe::new("probe", &fields[..2], Place::Plane { axis, at }));
+            let means = read(&Probe::new("probe", &fields[..2], ProbePlace::Plane { axis, at }));
             let area =
                 |solver: &Solver| (solver.config().dims.cells() / solver.config().dims.array()[axis]) as f32;
             let [a, b] = [0, 1].map(|n| means[n][0].values[0] * area(&solvers[n]));

@@ -4,7 +4,7 @@ mod common;
 
 use common::{advance, all, cell, config, inert};
 use updraft::field::Field;
-use updraft::probe::{Place, Probe};
+use updraft::probe::{Probe, ProbePlace};
 use updraft::solver::{
     Advection, BoundaryCondition, BoundaryConditions, Config, Integrator, InvalidValue, Params, Projection,
     Region, Shape, Slip, Solid, Solver, SolverError, Source, TimeControl,
@@ -465,7 +465,7 @@ fn planes_that_solids_cut_measure_the_flux() {
     solver.set_solids(vec![ball(0.31, [0.61, 0.52, 0.38])]).unwrap();
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
     let through = |x: f32| {
-        let place = Place::Plane { axis: 0, at: x };
+        let place = ProbePlace::Plane { axis: 0, at: x };
         Probe::new("p", &[Field::U], place).measure(&solver)[0].values[0]
     };
     let [clear, cut, between, last] = [0.0, 0.6, 0.55, 1.2].map(through);

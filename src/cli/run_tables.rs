@@ -11,7 +11,7 @@ use crate::grid::GHOST;
 use crate::output::OutputError;
 use crate::output::csv::Csv;
 use crate::output::whole::Existing;
-use crate::probe::{Place, Probe};
+use crate::probe::{Probe, ProbePlace};
 use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
 use crate::spread::{Spread, spread};
@@ -48,7 +48,7 @@ struct Series {
 
 impl Series {
     fn new(probe: &Probe, csv: Option<Csv>) -> Self {
-        let points = if let Place::Line { points, .. } = probe.place { points as usize } else { 1 };
+        let points = if let ProbePlace::Line { points, .. } = probe.place { points as usize } else { 1 };
         let count = points * (probe.columns().len() - if probe.is_line() { 4 } else { 1 });
         let mean = |from: f32| Mean::new(format!("that of probe {}", probe.name), from.into(), count);
         Self { probe: probe.clone(), csv, mean: probe.mean_from.map(mean) }

@@ -194,7 +194,7 @@ impl<'de> Deserialize<'de> for Expression {
 pub struct Probe {
     pub name: Spanned<String>,
     pub fields: Spanned<Vec<Quantity>>,
-    pub at: Spanned<Place>,
+    pub at: Spanned<ProbePlace>,
     pub every: Option<Every>,
     pub mean_from: Option<Number>,
 }
@@ -226,7 +226,7 @@ impl<'de> Deserialize<'de> for Quantity {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum ProbePlace {
     Point(Vector),
     Line(Line),
     Plane(Plane),

@@ -7,7 +7,7 @@ use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::value::{Number, Vector};
 use crate::field::Field;
-use crate::probe::{Every, Place, Probe, Quantity};
+use crate::probe::{Every, Probe, ProbePlace, Quantity};
 use crate::solver::{BoundaryCondition, Config};
 
 /// The probes of a scene of `config` that holds some `solids`.
@@ -61,23 +61,23 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
 }
 
 /// Why a quantity cannot be measured at a place, if it cannot.
-fn problem(quantity: &Quantity, place: Place, config: &Config) -> Option<String> {
+fn problem(quantity: &Quantity, place: ProbePlace, config: &Config) -> Option<String> {
     let side = match place {
-        Place::Side { axis, end } => Some((config.sides[axis][end], config.held[axis][end].is_some())),
+        ProbePlace::Side { axis, end } => Some((config.sides[axis][end], config.held[axis][end].is_some())),
         _ => None,
     };
     let message = match (quantity, place, side) {
-        (Quantity::Force, Place::Solid(_), _) => return None,
+        (Quantity::Force, ProbePlace::Solid(_), _) => return None,
         (Quantity::Force, ..) => "`force` acts on a solid; write at = { solid = 0 }",
-        (Quantity::Product(fields), Place::Solid(_), _) => {
+        (Quantity::Product(fields), ProbePlace::Solid(_), _) => {
             let name = fields.first().map_or("field", |field| field.name());
             return Some(format!("a solid has no `{name}`; write [\"force\"]"));
         }
-        (_, Place::Solid(_), _) => "of a solid there is the force alone; write [\"force\"]",
+        (_, ProbePlace::Solid(_), _) => "of a solid there is the force alone; write [\"force\"]",
         (Quantity::Product(fields), ..) if config.frozen && fields.contains(&Field::Pressure) => {
             "a frozen flow has no `pressure`"
         }
-        (Quantity::Product(_), ..) | (Quantity::Flow, Place::Plane { .. }, _) => return None,
+        (Quantity::Product(_), ..) | (Quantity::Flow, ProbePlace::Plane { .. }, _) => return None,
         (Quantity::Flow, ..) => "`flow` goes through a plane; write at = { plane = { x = 0.5 } }",
         (Quantity::HeatFlux, _, Some((_, true))) => return None,
         (Quantity::HeatFlux, _, Some(_)) => "`heat_flux` comes from a wall that holds a temperature",
@@ -90,16 +90,20 @@ fn problem(quantity: &Quantity, place: Place, config: &Config) -> Option<String>
     Some(message.into())
 }
 
-fn place(read: &Spanned<document::Place>, extent: [f32; 3], solids: usize) -> Result<Place, String> {
+fn place(
+    read: &Spanned<document::ProbePlace>,
+    extent: [f32; 3],
+    solids: usize,
+) -> Result<ProbePlace, String> {
     match read.get_ref() {
-        document::Place::Point(p) => inside(*p, extent).map(Place::Point),
-        document::Place::Line(line) => Ok(Place::Line {
+        document::ProbePlace::Point(p) => inside(*p, extent).map(ProbePlace::Point),
+        document::ProbePlace::Line(line) => Ok(ProbePlace::Line {
             from: inside(line.from, extent)?,
             to: inside(line.to, extent)?,
             points: line.points.get() as u32,
         }),
-        document::Place::Plane(plane) => across(plane, extent),
-        document::Place::Box(span) => {
+        document::ProbePlace::Plane(plane) => across(plane, extent),
+        document::ProbePlace::Box(span) => {
             let (center, size) = (span.center.get(), span.size.get());
             let [low, high] = [-0.5, 0.5].map(|half| [0, 1, 2].map(|a| center[a] + half * size[a]));
             let misses = (0..3).any(|a| high[a] < 0.0 || low[a] > extent[a]);
@@ -107,17 +111,17 @@ fn place(read: &Spanned<document::Place>, extent: [f32; 3], solids: usize) -> Re
                 true => Err(format!(
                     "at: the box from {low:?} to {high:?} misses the domain, [0, 0, 0] to {extent:?} metres"
                 )),
-                false => Ok(Place::Box { low, high }),
+                false => Ok(ProbePlace::Box { low, high }),
             }
         }
-        document::Place::Side(name) => {
+        document::ProbePlace::Side(name) => {
             let number = *name as usize;
-            Ok(Place::Side { axis: number / 2, end: number % 2 })
+            Ok(ProbePlace::Side { axis: number / 2, end: number % 2 })
         }
-        document::Place::Solid(solid) => {
+        document::ProbePlace::Solid(solid) => {
             let solid = solid.get() as usize;
             let known = format!("at: there is no solid {solid}; the scene has {solids}, counted from 0");
-            if solid < solids { Ok(Place::Solid(solid)) } else { Err(known) }
+            if solid < solids { Ok(ProbePlace::Solid(solid)) } else { Err(known) }
         }
     }
 }
@@ -128,12 +132,12 @@ fn inside(p: Vector, extent: [f32; 3]) -> Result<[f32; 3], String> {
     holds.then_some(p).ok_or_else(|| format!("at: {p:?} is outside the box, [0, 0, 0] to {extent:?} metres"))
 }
 
-fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<Place, String> {
+fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<ProbePlace, String> {
     let given = [plane.x, plane.y, plane.z].map(|at| at.map(Number::get));
     let mut axes = (0..3).filter_map(|axis| given[axis].map(|at| (axis, at)));
     match (axes.next(), axes.next()) {
         (Some((axis, at)), None) if (0.0..=extent[axis] * 1.0001).contains(&at) => {
-            Ok(Place::Plane { axis, at })
+            Ok(ProbePlace::Plane { axis, at })
         }
         (Some((axis, at)), None) => Err(format!(
             "at: a plane at {at} m misses the box, which is {} m long along that axis",

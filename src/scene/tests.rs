@@ -1,7 +1,7 @@
 //! Behaviour of the scene reader.
 
 use super::*;
-use crate::probe::{Every, Place};
+use crate::probe::{Every, ProbePlace};
 use crate::solver::{Advection, BoundaryCondition};
 
 pub(super) fn error(text: &str) -> String {
@@ -51,8 +51,8 @@ fn documented_options_act() {
     assert_eq!((scene.sources.len(), scene.forces.len(), scene.fills.len()), (4, 3, 1));
     assert_eq!(scene.probes.len(), 6);
     assert_eq!((scene.probes[4].every, scene.probes[4].mean_from), (Every::Seconds(0.1), Some(2.0)));
-    assert_eq!(scene.probes[3].place, Place::Solid(0));
-    assert_eq!(scene.probes[2].place, Place::Plane { axis: 1, at: 1.44 });
+    assert_eq!(scene.probes[3].place, ProbePlace::Solid(0));
+    assert_eq!(scene.probes[2].place, ProbePlace::Plane { axis: 1, at: 1.44 });
     assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
     assert_eq!(Scene::parse("s", documented()[3]).unwrap().side_formulas.len(), 2);
 }

@@ -7,7 +7,7 @@ use crate::cli::frames::Frames;
 use crate::cli::machine;
 use crate::foreign::{shortened, visible};
 use crate::parameter::{self, Holder};
-use crate::probe::Place;
+use crate::probe::ProbePlace;
 use crate::scene::{Scene, SceneError};
 use crate::solver::{BoundaryCondition, Force, ForceField, Form, Region, Shape, Solid, Source};
 
@@ -187,12 +187,12 @@ fn force(force: &Force) -> Value {
 
 fn probe(probe: &crate::probe::Probe) -> Value {
     let place = match probe.place {
-        Place::Point(_) => "point",
-        Place::Line { .. } => "line",
-        Place::Plane { .. } => "plane",
-        Place::Box { .. } => "box",
-        Place::Side { .. } => "side",
-        Place::Solid(_) => "solid",
+        ProbePlace::Point(_) => "point",
+        ProbePlace::Line { .. } => "line",
+        ProbePlace::Plane { .. } => "plane",
+        ProbePlace::Box { .. } => "box",
+        ProbePlace::Side { .. } => "side",
+        ProbePlace::Solid(_) => "solid",
     };
     json!({ "name": probe.name, "place": place, "columns": probe.columns() })
 }

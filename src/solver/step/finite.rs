@@ -42,7 +42,7 @@ pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
 }
 
 /// Position of a field in [`NAMES`], and a cell of it.
-type Place = (usize, [usize; 3]);
+type ValuePlace = (usize, [usize; 3]);
 
 /// The first of what the ranks have found: by stage, field and cell.
 fn first_of_ranks(
@@ -57,7 +57,7 @@ fn first_of_ranks(
     Some(([field, stage], [i, j, k]))
 }
 
-fn velocity(layout: Layout, faces: &[Vec<f32>; 3]) -> Option<Place> {
+fn velocity(layout: Layout, faces: &[Vec<f32>; 3]) -> Option<ValuePlace> {
     faces.iter().enumerate().find_map(|(axis, field)| {
         let mut shape = layout.dims.array();
         shape[axis] += 1;
@@ -65,7 +65,7 @@ fn velocity(layout: Layout, faces: &[Vec<f32>; 3]) -> Option<Place> {
     })
 }
 
-fn scalars(layout: Layout, values: &[[f32; 4]]) -> Option<Place> {
+fn scalars(layout: Layout, values: &[[f32; 4]]) -> Option<ValuePlace> {
     let shape = layout.dims.array();
     let cell = first(layout, shape, |at| values[at].iter().any(|x| !x.is_finite()))?;
     let at = layout.start(cell[1], cell[2]) + cell[0];

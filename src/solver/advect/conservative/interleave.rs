@@ -10,7 +10,7 @@ use crate::solver::storage::row_passes::Shared;
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct LineLayout {
     pub at: usize,
     pub across: usize,
     pub along: usize,
@@ -30,7 +30,7 @@ pub struct Found {
     pub holds: [bool; 4],
 }
 
-impl Place {
+impl LineLayout {
     /// Cell i of line l.
     ///
     /// # Safety
@@ -75,7 +75,7 @@ each_level! {
     ///
     /// # Safety
     /// No part of `scalars` that overlaps these cells may be alive, on this thread or another.
-    pub unsafe fn load(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
+    pub unsafe fn load(scalars: &Shared<'_, f32>, place: LineLayout, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
         = load_kernel;
 }
 
@@ -85,7 +85,7 @@ each_level! {
 unsafe fn load_kernel<S: Simd>(
     s: S,
     scalars: &Shared<'_, f32>,
-    place: Place,
+    place: LineLayout,
     range: [usize; 2],
     [a, b, c, d]: [&mut [Eight]; 4],
     found: &mut Found,
@@ -140,7 +140,7 @@ each_level! {
     ///
     /// # Safety
     /// As [`load`].
-    pub unsafe fn store(scalars: &Shared<'_, f32>, place: Place, range: [usize; 2], from: [&[Eight]; 4]) = store_kernel;
+    pub unsafe fn store(scalars: &Shared<'_, f32>, place: LineLayout, range: [usize; 2], from: [&[Eight]; 4]) = store_kernel;
 }
 
 /// # Safety
@@ -149,7 +149,7 @@ each_level! {
 unsafe fn store_kernel<S: Simd>(
     s: S,
     scalars: &Shared<'_, f32>,
-    place: Place,
+    place: LineLayout,
     range: [usize; 2],
     [a, b, c, d]: [&[Eight]; 4],
 ) {

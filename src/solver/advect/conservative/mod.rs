@@ -27,7 +27,7 @@
 
 use rayon::prelude::*;
 
-use self::interleave::{Found, Place};
+use self::interleave::{Found, LineLayout};
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use self::strain::{EMPTIEST, Rounds, Strain};
 use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
@@ -242,7 +242,7 @@ struct Pass<'a> {
 #[derive(Clone, Copy)]
 struct Bundle {
     axis: usize,
-    place: Place,
+    place: LineLayout,
     range: [usize; 2],
     /// The first cell of the first line.
     origin: [usize; 3],
@@ -284,7 +284,7 @@ impl Pass<'_> {
                         self.bricks.span_along(1, [from, from + count], k)
                     };
                     let at = layout.start(0, k) + from * across;
-                    let place = Place { at, across, along: layout.strides()[axis], count };
+                    let place = LineLayout { at, across, along: layout.strides()[axis], count };
                     let origin = if axis == 0 { [0, from, k] } else { [from, 0, k] };
                     let bundle = Bundle { axis, place, range: [range.start, range.end], origin };
                     // SAFETY: this task alone has plane k, and sweeps its lines one bundle after another.
@@ -306,7 +306,7 @@ impl Pass<'_> {
                 let count = ACROSS.min(layout.dims.nx - from);
                 let range = self.bricks.span_along(2, [from, from + count], j);
                 let at = layout.start(j, 0) + from;
-                let place = Place { at, across: 1, along: layout.plane, count };
+                let place = LineLayout { at, across: 1, along: layout.plane, count };
                 let (range, origin) = ([range.start, range.end], [from, j, 0]);
                 // SAFETY: this task alone has the lines along z of row j, and sweeps one bundle after another.
                 #[allow(unsafe_code)]
@@ -345,7 +345,8 @@ impl Pass<'_> {
                 let count = ACROSS.min(nx - from);
                 let span = self.bricks.span_along(2, [from, from + count], j);
                 let range = [span.start.max(window[0]), span.end.min(window[1])];
-                let place = Place { at: layout.start(j, 0) + from, across: 1, along: layout.plane, count };
+                let place =
+                    LineLayout { at: layout.start(j, 0) + from, across: 1, along: layout.plane, count };
                 let bundle = Bundle { axis: 2, place, range, origin: [from, j, 0] };
                 // SAFETY: as in `along_z`.
                 #[allow(unsafe_code)]
@@ -457,7 +458,7 @@ impl Pass<'_> {
     fn load_motion(&self, lines: &mut Lines, bundle: Bundle, part: Option<Part>) {
         let Bundle { axis, place, range: [first, end], .. } = bundle;
         let (layout, velocity, walls) = (self.flow.layout, self.flow.velocity, self.flow.walls);
-        let Place { at, across, along, count } = place;
+        let LineLayout { at, across, along, count } = place;
         let n = layout.dims.array()[axis];
         let from = at + first * along;
         let is_first = axis == self.ends[0];
@@ -508,7 +509,8 @@ impl Pass<'_> {
     /// Computes the volumes of a bundle in the box around strained cells, from the volumes that cross its faces in a step of one round.
     fn load_volumes(&self, lines: &mut Lines, bundle: Bundle, part: Part) {
         let (layout, velocity) = (self.flow.layout, self.flow.velocity);
-        let Bundle { axis, place: Place { at, across, along, count }, range: [first, end], origin } = bundle;
+        let Bundle { axis, place: LineLayout { at, across, along, count }, range: [first, end], origin } =
+            bundle;
         let (from, lanes) = (at + first * along, bundle.lanes());
         let Lines { volume, courant, beside, .. } = lines;
         let out = &mut volume[first + HALO..end + HALO];
@@ -537,7 +539,7 @@ impl Pass<'_> {
     /// Marks open and closed inner faces in `lines`. Returns true if any is closed.
     fn load_walls(&self, lines: &mut Lines, Bundle { axis, place, range: [first, end], .. }: Bundle) -> bool {
         let Some(flags) = self.flow.flags else { return false };
-        let Place { at, across, along, count } = place;
+        let LineLayout { at, across, along, count } = place;
         let n = self.flow.layout.dims.array()[axis];
         let is_closed = |i: usize, l: usize| flags[at + i * along + l * across] & CLOSED << axis != 0;
         let closed = (first.saturating_sub(BEYOND).max(1)..(end + BEYOND + 1).min(n))
