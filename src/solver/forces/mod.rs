@@ -66,7 +66,7 @@ impl Scratch {
 }
 
 /// Planes below and above a slab whose velocity decides the confinement in it.
-pub const CONFINEMENT_REACH: [usize; 2] = [3, 2];
+pub const CONFINEMENT_HALO: [usize; 2] = [3, 2];
 
 /// Computes `to` = `from` + forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
 ///
@@ -207,7 +207,7 @@ impl Lift<'_> {
             if let ([Some(below), Some(above)], false) = (rows, faces.is_empty()) {
                 let at = (j + GHOST as isize) as usize * row + GHOST + faces.start;
                 let out = &mut plane[at..][..faces.len()];
-                push_row([0.5 * self.forces.dt, self.forces.limit], [below, above], out);
+                accelerate_row([0.5 * self.forces.dt, self.forces.limit], [below, above], out);
             }
         }
     }
@@ -515,11 +515,11 @@ fn add_force_row_kernel<const FMA: bool>(
     }
 }
 
-dispatch! { fn push_row(k: [f32; 2], rows: [&[f32]; 2], out: &mut [f32]) = push_row_kernel; }
+dispatch! { fn accelerate_row(k: [f32; 2], rows: [&[f32]; 2], out: &mut [f32]) = accelerate_row_kernel; }
 
 /// Adds ½Δt (a + b), within ± limit; k = [½Δt, limit].
 #[inline(always)]
-fn push_row_kernel<const FMA: bool>([half_dt, limit]: [f32; 2], [a, b]: [&[f32]; 2], out: &mut [f32]) {
+fn accelerate_row_kernel<const FMA: bool>([half_dt, limit]: [f32; 2], [a, b]: [&[f32]; 2], out: &mut [f32]) {
     let n = out.len();
     let (a, b) = (&a[..n], &b[..n]);
     for i in 0..n {

@@ -381,7 +381,7 @@ impl Obstacles {
     ///
     /// Layer by layer each cell finds a neighbour nearer to the outside. With several ranks each moves the contents of the planes
     /// beside its slab too, as far as they arrive in it, and all take part in every layer.
-    pub fn push_out(&mut self, field: &mut [[f32; 4]]) {
+    pub fn move_contents_out(&mut self, field: &mut [[f32; 4]]) {
         let Self { frame, ranks, voxels, .. } = self;
         let (layout, strides) = (frame.layout, frame.layout.strides());
         let flags = &voxels.flags;

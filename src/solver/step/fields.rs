@@ -433,7 +433,7 @@ impl Fields {
         ranks.exchange(*layout, [lifting], [1, 0]);
         if forces.vorticity != 0.0 {
             let [u, v, w] = if of_velocity { velocity } else { advected };
-            ranks.exchange(*layout, [u, v, w], forces::CONFINEMENT_REACH);
+            ranks.exchange(*layout, [u, v, w], forces::CONFINEMENT_HALO);
         }
     }
 

@@ -27,15 +27,15 @@ impl Fields {
             .then(|| Obstacles::new(walls, config, solids, [time, dt.into()], (known, 1)));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         *obstacles = new;
-        self.push_out();
+        self.move_contents_out();
         self.disturbed = true;
     }
 
     /// Pushes smoke out of the solids.
-    fn push_out(&mut self) {
+    fn move_contents_out(&mut self) {
         let SmokeFields { obstacles, scalars, bricks, .. } = self.smoke();
         if let Some(obstacles) = obstacles {
-            obstacles.push_out(scalars);
+            obstacles.move_contents_out(scalars);
             bricks.forget();
             self.fill_scalars();
         }
@@ -50,7 +50,7 @@ impl Fields {
         }
         obstacles.guide(solids);
         self.move_solids(time, [0.0, dt]);
-        self.push_out();
+        self.move_contents_out();
         self.disturbed = true;
     }
 
