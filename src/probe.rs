@@ -76,7 +76,7 @@ pub enum ProbePlace {
     Solid(usize),
 }
 
-/// When a probe measures, beside the start.
+/// Instants at which a probe measures, beside the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Every {

@@ -43,7 +43,7 @@ pub struct Head {
     /// Whether smoke moved through the flow of another run, as `updraft detail` lets it.
     #[serde(default)]
     pub has_given_flow: bool,
-    /// What the run writes, as [`RunOptions`](super::run_options::RunOptions) reads it.
+    /// Options of its output, as [`RunOptions`](super::run_options::RunOptions) reads it.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
     /// Length of each table \[bytes\].

@@ -31,7 +31,7 @@ pub struct Common {
     /// The file of the defaults.
     #[arg(skip)]
     pub config: Option<std::path::PathBuf>,
-    /// How many of the overrides come from it; they are the first.
+    /// Number of overrides that come from it; they are the first.
     #[arg(skip)]
     pub sets_of_config: usize,
     /// Scene of the window and of `render` if none is named.

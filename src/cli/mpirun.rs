@@ -18,7 +18,7 @@ const LAUNCHERS: [[&str; 2]; 3] = [
     ["SLURM_STEP_NUM_TASKS", "PMIX_RANK"],
 ];
 
-/// Whether something holds on the first of the ranks.
+/// Whether a condition holds on the first of the ranks.
 pub fn holds_on_first(comm: &dyn Comm, holds: bool) -> bool {
     let mut byte = [u8::from(holds)];
     if comm.rank() > 0 {

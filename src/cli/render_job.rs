@@ -1,4 +1,4 @@
-//! What `updraft render` and the like have to do, and how far they are.
+//! Jobs of `updraft render` and `updraft flipbook`, and their progress.
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ use super::simulate_args::{Format, Precision, SimulateArgs};
 use crate::field::Field;
 use crate::volume::Up;
 
-/// What a run writes.
+/// Output of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunOptions {
     pub frames: Frames,

@@ -72,7 +72,7 @@ pub(super) struct Detail<'a> {
     pub scene: &'a Scene,
     /// The file of the scene of the flow.
     pub input: PathBuf,
-    /// What it writes unless its arguments say otherwise.
+    /// Output unless its arguments say otherwise.
     pub usual: RunOptions,
     /// The command that continues it, up to `--out`.
     pub again: Vec<String>,

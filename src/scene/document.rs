@@ -199,7 +199,7 @@ pub struct Probe {
     pub mean_from: Option<Number>,
 }
 
-/// When a probe measures.
+/// Instants at which a probe measures.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Every {

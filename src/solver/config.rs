@@ -149,7 +149,7 @@ pub struct Turbulence {
     pub octaves: u32,
     /// Exponent p of the energy spectrum E(k) ∝ k^−p.
     pub spectrum: f32,
-    /// How far texture coordinates may stretch before they begin anew \[-\].
+    /// Stretch of texture coordinates at which they begin anew \[-\].
     pub stretch: f32,
     /// Seed of the noise.
     pub seed: u32,
@@ -263,7 +263,7 @@ pub const TOLERANCE: f32 = 1e-4;
 /// Greatest [`Config::detail`].
 pub const MOST_DETAIL: usize = 4;
 
-/// How the box follows what is in it; see [`Config::follow`].
+/// Rule by which the box follows its contents; see [`Config::follow`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Follow {
     /// Whether the open sides move with the smoke and the heat.

@@ -1,4 +1,4 @@
-//! Two simulations side by side: the one beside takes the steps and dabs of the present one, and edits of its own.
+//! Two simulations side by side: the one beside takes the steps and dabs of the present one, and its own edits.
 
 use std::sync::atomic::AtomicBool;
 

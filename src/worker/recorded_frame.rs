@@ -58,7 +58,7 @@ impl Frame {
     /// Writes the frame into a snapshot, whose memory is reused and whose serial grows.
     ///
     /// # Errors
-    /// The frame lies on the disk and cannot be read. Then the snapshot stays as it was.
+    /// The frame lies on the disk and cannot be read. The snapshot does not change then.
     pub fn show(&self, into: &mut Snapshot) -> io::Result<()> {
         let smoke = self.smoke().clone();
         let smoke = match smoke {

@@ -29,7 +29,7 @@ const LEAST_STRIDE: usize = 4;
 /// Longest recomputation of a frame, if the stride allows.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where recorded frames are kept.
+/// Room for recorded frames: in memory, and on a disk.
 #[derive(Debug)]
 pub struct Recording {
     /// Memory for frames and states \[bytes\].

@@ -47,7 +47,7 @@ impl LinePixels {
         Self { marks, rows }
     }
 
-    /// Paints the marks of row `y`, unless something nearer hides them.
+    /// Paints the marks of row `y`, unless a nearer surface hides them.
     pub fn paint(&self, y: usize, pixels: &mut [[f32; 4]], t_max: &[f32]) {
         let Some(&[start, end]) = self.rows.get(y..y + 2) else { return };
         for mark in &self.marks[start..end] {

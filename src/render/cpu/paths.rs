@@ -257,7 +257,7 @@ impl<'a> Tracer<'a> {
 
     /// First interaction of the ray, with smoke or a surface; `None` if it leaves the box for the sky.
     fn next_event(&self, ray: &Ray, random: &mut Random) -> Option<Event> {
-        // Where the floor fades, as many paths pass as see the background.
+        // A floor that fades lets as many paths pass as see the background.
         let surface = self.surface(ray).filter(|(_, _, shown)| *shown >= 1.0 || random.next() < *shown);
         let t_max = surface.as_ref().map_or(f32::INFINITY, |(t, ..)| *t);
         if let Some(hit) = self.collide(ray, t_max, random) {

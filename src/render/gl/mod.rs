@@ -176,7 +176,7 @@ impl Renderer {
         self.timers.take()
     }
 
-    /// Restarts the average, as if something had moved.
+    /// Restarts the average, as after a motion.
     pub fn forget_passes(&mut self) {
         self.passes.of = None;
     }

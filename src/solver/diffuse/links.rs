@@ -58,7 +58,7 @@ pub struct Links<const N: usize> {
     entries: Vec<(u32, u32, Link<N>)>,
     /// First entry of each group, and the number of entries at the end.
     groups: Vec<u32>,
-    /// What each point has given to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
+    /// Flux from each point to the walls beside it in the last pass, as if it were as wide as a cell; summed over its
     /// N values.
     wall_flux: Vec<f32>,
     /// Position of each in the layout.

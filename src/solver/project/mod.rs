@@ -127,7 +127,7 @@ impl Projector {
     /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
     /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
     /// alone; on periodic axes face 0 is corrected and face n is not. `scratch` is memory to work in; `blend` is where the pressure is
-    /// kept. Says in `stats` what it took, and returns the largest component as it was before.
+    /// kept. Says in `stats` what it took, and returns the largest component before the projection.
     pub fn project(
         &mut self,
         velocity: &mut Faces,

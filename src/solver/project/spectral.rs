@@ -104,7 +104,7 @@ impl Spectral {
     /// changed. On periodic axes face 0 is corrected and face n is not.
     ///
     /// `spectrum` is memory to work in, [`spectrum_size`](Self::spectrum_size) values or more. Returns the largest undivided
-    /// divergence and the largest component of the velocity as it was.
+    /// divergence and the largest component of the velocity before the projection.
     pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32], blend: Option<Blend>) -> [f32; 2] {
         let spectrum = &mut spectrum[..Self::spectrum_size(self.layout.dims)];
         self.ranks.exchange(self.layout, [&mut velocity[2]], [0, 1]);

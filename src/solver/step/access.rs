@@ -1,4 +1,4 @@
-//! What a program reads of a solver and sets between steps.
+//! Access of programs to a solver between steps.
 
 use super::{Solver, apart, finite};
 use crate::grid::{Faces, Layout};

@@ -1,4 +1,4 @@
-//! What a box on several ranks supports, and its fields brought together.
+//! Limits of a box on several ranks, and its fields brought together.
 
 use std::io::{Read, Write};
 use std::sync::Arc;

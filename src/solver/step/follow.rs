@@ -1,8 +1,8 @@
 //! A box whose open sides follow the smoke.
 //!
 //! Before each step the box is compared with what it must hold: smoke and heat, the sources at work and the solids that move, with
-//! [`Follow::margin`] cells of air around them. If something sticks out, or a quarter of the box is empty, its open sides move to whole
-//! bricks around the contents, with a reserve where something sticks out, so that the next move is some steps away (`move_box.rs`).
+//! [`Follow::margin`] cells of air around them. If contents stick out, or a quarter of the box is empty, its open sides move to whole
+//! bricks around the contents, with a reserve where contents stick out, so that the next move is some steps away (`move_box.rs`).
 //! Walls, inflows and periodic sides stay. No side sinks below y = 0, where pictures have their floor.
 //!
 //! With several ranks each looks at its slab, and all decide by what all have found. A box that would become too thin for them ends the run.
@@ -72,7 +72,7 @@ fn around(a: Sides, b: Sides) -> Sides {
     [0, 1, 2].map(|axis| [a[axis][0].min(b[axis][0]), a[axis][1].max(b[axis][1])])
 }
 
-/// What happens to the box before a step.
+/// Change of the box before a step.
 #[derive(Debug, PartialEq)]
 enum Next {
     /// It stays.
@@ -83,7 +83,7 @@ enum Next {
     Full,
 }
 
-/// Where sides move.
+/// Sides that move, and the air around the contents.
 struct Rule {
     /// Whether the low and the high side of each axis moves.
     moves: [[bool; 2]; 3],
@@ -97,7 +97,7 @@ impl Rule {
         Self { moves, margin: config.follow.margin as i32 }
     }
 
-    /// Where the box goes that is `now` and must hold what is `wanted`. `fits` says whether there is memory for a box.
+    /// Returns the next sides of a box with the sides `now`, which must hold the sides `wanted`. `fits` says whether there is memory for a box.
     fn next(&self, now: Sides, wanted: Sides, fits: impl Fn(Sides) -> bool) -> Next {
         let (mut tight, mut roomy, mut wide, mut sticks_out) = (now, now, now, false);
         for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|&(a, e)| self.moves[a][e]) {
@@ -263,7 +263,7 @@ impl Solver {
             *smoke > least[0].max(f32::MIN_POSITIVE) || *heat > least[1].max(f32::MIN_POSITIVE)
         });
         let finer = config.detail as i32;
-        // A brick between two slabs holds something if either part of it does.
+        // A brick between two slabs is occupied if either part of it is.
         let sides = held.map(|(n, _)| {
             let brick = [n % count[0], n / count[0] % count[1], n / (count[0] * count[1])];
             [0, 1, 2].map(|a| {

@@ -1,4 +1,4 @@
-//! Interleaving: eight lines of cells of four scalars, as one array for each scalar and back; velocities and volumes likewise.
+//! Interleaving: eight lines of cells of four scalars, as one array for each scalar and back; the same for velocities and volumes.
 #![allow(unsafe_code)]
 
 use super::parabola::ACROSS;

@@ -23,7 +23,7 @@ pub(super) fn scene(cells: [usize; 3], sides: [[BoundaryCondition; 2]; 3]) -> Co
     Config { sides, ..Config::new(Dims::new(cells).unwrap(), 0.1) }
 }
 
-/// What all ranks know alike: statistics, and the forces and torques on solids.
+/// Results that all ranks have alike: statistics, and the forces and torques on solids.
 type Known = (StepStats, [Vec<[f64; 3]>; 3]);
 
 /// Runs `steps` steps on `size` ranks. Returns the planes of each field that each rank has computed, in order, and what it knows.
