@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::measure::{self, Flow};
-use super::trapezoid::Past;
+use super::trapezoid_past::Past;
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::dispatch;
 use crate::solver::advect::Correction;

@@ -16,6 +16,7 @@ mod placed_solids;
 mod substep;
 mod transport;
 mod trapezoid;
+mod trapezoid_past;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +42,7 @@ use crate::simd;
 use fields::{Budget, Fields, SmokeFields};
 use follow::Following;
 use substep::Substep;
-use trapezoid::Past;
+use trapezoid_past::Past;
 
 /// A box of air with heat and three colours of smoke.
 ///

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Solver;
 use super::fields::{Budget, Fields};
 use super::follow::{Sides, lengths};
-use super::trapezoid::Past;
+use super::trapezoid_past::Past;
 use crate::grid::{Dims, GHOST, Layout};
 use crate::room::NoRoom;
 use crate::solver::detail::swirls::Swirls;
