@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use command::{command, folder, refused, stderr, stdout, updraft};
 use pictures::pixels;
+use updraft::scene::{Scene, builtin};
 
 /// A small scene that renders quickly.
 const SMALL: &[&str] = &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04"];
@@ -179,6 +180,38 @@ fn too_few_substeps_are_counted_and_warned_of() {
     let stats = columns(&dir.path().join("enough/stats.csv"));
     assert!(stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
     assert!(stats["cfl"].iter().all(|&cfl| cfl <= 3.001), "{stats:?}");
+}
+
+/// `--set` cannot remove a key. So a step that it fixes replaces what the file says of substeps, and the reverse.
+#[test]
+fn an_override_of_the_step_replaces_the_substeps_of_every_scene() {
+    let load = |name: &str, sets: &[&str]| {
+        Scene::load(name, &sets.iter().map(|set| set.to_string()).collect::<Vec<_>>())
+    };
+    for name in builtin::NAMES {
+        let fixed = load(name, &["time.step=0.01"]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(fixed.time.step, Some(0.01), "{name}");
+        // The text with the overrides, as a run keeps it, reads as the same scene; the file to save lacks them.
+        let text = fixed.text().unwrap();
+        assert_eq!(Scene::parse(name, &text).unwrap().time, fixed.time, "{name}");
+        let mut faster = fixed.clone();
+        faster.time.frame_rate = 30.0;
+        let plain = load(name, &[]).unwrap();
+        for (scene, rate) in [(&fixed, plain.time.frame_rate), (&faster, 30.0)] {
+            let saved = Scene::parse(name, &scene.write(Path::new("")).unwrap()).unwrap();
+            assert_eq!((saved.time.step, saved.time.frame_rate), (None, rate), "{name}");
+            assert_eq!(saved.config.time, plain.config.time, "{name}");
+        }
+    }
+    let dir = folder();
+    let file = dir.path().join("fixed.toml").display().to_string();
+    std::fs::write(&file, "[time]\nstep = 0.01\n").unwrap();
+    for set in ["time.cfl=1", "time.max_substeps=3"] {
+        let scene = load(&file, &[set]).unwrap();
+        assert_eq!(scene.time.step, None, "{set}");
+        let refusal = load("plume", &["time.step=0.01", set]).unwrap_err().to_string();
+        assert!(refusal.contains("a fixed time.step is never divided"), "{refusal}");
+    }
 }
 
 #[test]
