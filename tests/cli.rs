@@ -182,6 +182,26 @@ fn too_few_substeps_are_counted_and_warned_of() {
     assert!(stats["cfl"].iter().all(|&cfl| cfl <= 3.001), "{stats:?}");
 }
 
+/// One substep at most is too few for fast air; a fixed step is one substep by intent, and `cfl` does not apply to it.
+#[test]
+fn one_substep_at_most_is_warned_of_and_a_fixed_step_is_not() {
+    let dir = folder();
+    let scene =
+        "domain = { cells = [16, 16, 16], voxel = 0.05, walls = 'periodic' }\ninitial = { u = '40' }\n";
+    std::fs::write(dir.path().join("fast.toml"), scene).unwrap();
+    let run = |out: &str, set: &str| {
+        updraft(dir.path(), &["simulate", "fast.toml", "--frames", "2", "--out", out, "--set", set])
+    };
+    let output = run("one", "time.max_substeps=1");
+    assert!(stderr(&output).contains("raise time.max_substeps"), "{}", stderr(&output));
+    let stats = columns(&dir.path().join("one/stats.csv"));
+    assert!(stats["cfl"][1] > 27.0 && stats["substeps_missing"][1] > 2.0, "{stats:?}");
+    let output = run("fixed", "time.step=0.0416");
+    assert!(!stderr(&output).contains("max_substeps"), "{}", stderr(&output));
+    let stats = columns(&dir.path().join("fixed/stats.csv"));
+    assert!(stats["cfl"][1] > 10.0 && stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
+}
+
 /// `--set` cannot remove a key. So a step that it fixes replaces what the file says of substeps, and the reverse.
 #[test]
 fn an_override_of_the_step_replaces_the_substeps_of_every_scene() {

@@ -98,6 +98,7 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
     if doc.time.step.is_some() {
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
+        config.is_step_fixed = true;
     }
     let limit = doc.solver.memory_limit.map_or_else(memory::default_limit, |gib| gigabytes(gib.get()));
     let mut params = Params::default();
