@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use command::{command, folder, refused, stderr, stdout, updraft};
 use pictures::pixels;
+use updraft::scene::{Scene, builtin};
 
 /// A small scene that renders quickly.
 const SMALL: &[&str] = &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04"];
@@ -200,6 +201,58 @@ fn too_few_substeps_are_counted_and_warned_of() {
     let stats = columns(&dir.path().join("enough/stats.csv"));
     assert!(stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
     assert!(stats["cfl"].iter().all(|&cfl| cfl <= 3.001), "{stats:?}");
+}
+
+/// One substep at most is too few for fast air; a fixed step is one substep by intent, and `cfl` does not apply to it.
+#[test]
+fn one_substep_at_most_is_warned_of_and_a_fixed_step_is_not() {
+    let dir = folder();
+    let scene =
+        "domain = { cells = [16, 16, 16], voxel = 0.05, walls = 'periodic' }\ninitial = { u = '40' }\n";
+    std::fs::write(dir.path().join("fast.toml"), scene).unwrap();
+    let run = |out: &str, set: &str| {
+        updraft(dir.path(), &["simulate", "fast.toml", "--frames", "2", "--out", out, "--set", set])
+    };
+    let output = run("one", "time.max_substeps=1");
+    assert!(stderr(&output).contains("raise time.max_substeps"), "{}", stderr(&output));
+    let stats = columns(&dir.path().join("one/stats.csv"));
+    assert!(stats["cfl"][1] > 27.0 && stats["substeps_missing"][1] > 2.0, "{stats:?}");
+    let output = run("fixed", "time.step=0.0416");
+    assert!(!stderr(&output).contains("max_substeps"), "{}", stderr(&output));
+    let stats = columns(&dir.path().join("fixed/stats.csv"));
+    assert!(stats["cfl"][1] > 10.0 && stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
+}
+
+/// `--set` cannot remove a key. So a step that it fixes replaces what the file says of substeps, and the reverse.
+#[test]
+fn an_override_of_the_step_replaces_the_substeps_of_every_scene() {
+    let load = |name: &str, sets: &[&str]| {
+        Scene::load(name, &sets.iter().map(|set| set.to_string()).collect::<Vec<_>>())
+    };
+    for name in builtin::NAMES {
+        let fixed = load(name, &["time.step=0.01"]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(fixed.time.step, Some(0.01), "{name}");
+        // The text with the overrides, as a run keeps it, reads as the same scene; the file to save lacks them.
+        let text = fixed.text().unwrap();
+        assert_eq!(Scene::parse(name, &text).unwrap().time, fixed.time, "{name}");
+        let mut faster = fixed.clone();
+        faster.time.frame_rate = 30.0;
+        let plain = load(name, &[]).unwrap();
+        for (scene, rate) in [(&fixed, plain.time.frame_rate), (&faster, 30.0)] {
+            let saved = Scene::parse(name, &scene.write(Path::new("")).unwrap()).unwrap();
+            assert_eq!((saved.time.step, saved.time.frame_rate), (None, rate), "{name}");
+            assert_eq!(saved.config.time, plain.config.time, "{name}");
+        }
+    }
+    let dir = folder();
+    let file = dir.path().join("fixed.toml").display().to_string();
+    std::fs::write(&file, "[time]\nstep = 0.01\n").unwrap();
+    for set in ["time.cfl=1", "time.max_substeps=3"] {
+        let scene = load(&file, &[set]).unwrap();
+        assert_eq!(scene.time.step, None, "{set}");
+        let refusal = load("plume", &["time.step=0.01", set]).unwrap_err().to_string();
+        assert!(refusal.contains("a fixed time.step is never divided"), "{refusal}");
+    }
 }
 
 #[test]

@@ -125,6 +125,39 @@ fn the_budget_of_an_open_box_closes() {
     }
 }
 
+/// A ball that moves covers finer cells with smoke and uncovers others, while smoke leaves through open sides.
+#[test]
+fn the_budget_of_an_open_box_closes_around_a_ball_that_moves_in_finer_smoke() {
+    let sides = [
+        [BoundaryCondition::Open; 2],
+        [BoundaryCondition::Closed, BoundaryCondition::Open],
+        [BoundaryCondition::Open; 2],
+    ];
+    let source =
+        Source { stop: 0.6, ..Source::new(Region::sphere([0.5, 0.2, 0.4], 0.12), [3.0, 0.0, 1.0, 300.0]) };
+    let smoke = Smoke { buoyancy: 0.0, dissipation: 0.3, diffusion: 0.0 };
+    let params = Params { heat_buoyancy: 0.1, cooling: 0.5, smoke: [smoke; 3], ..Params::default() };
+    let base = config([20, 16, 17], 0.05, sides, Advection::Conservative);
+    let config = Config { time: TimeControl::default(), detail: 2, ..base };
+    let mut solver = Solver::new(config, params, vec![source]).unwrap();
+    let keyframes = vec![(0.0, [0.3, 0.4, 0.4]), (3.0, [0.8, 0.5, 0.4])];
+    let ball = Solid::new(Shape::Sphere { radius: 0.15 }, [0.3, 0.4, 0.4]);
+    solver.set_solids(vec![Solid { keyframes, ..ball }]).unwrap();
+    solver.fill(|_, _| 0.0, |[x, ..]| [if x < 0.4 { 0.3 } else { 0.0 }, 0.0, 0.0, 0.0]);
+    let start = solver.stats().mass[0];
+    advance(&mut solver, 1.0 / 24.0, 72);
+    let stats = solver.stats();
+    let (left, faded) = (stats.left.unwrap(), stats.faded.unwrap());
+    let held = [stats.mass[0] - start, stats.mass[1], stats.mass[2], stats.heat];
+    assert!(left[0].abs() > 0.1 * start, "{left:?}: nothing crosses the sides");
+    for c in [0, 2, 3] {
+        let open = held[c] + left[c] + faded[c] - stats.emitted[c];
+        let whole = stats.emitted[c] + start;
+        println!("{c}: {open:e} of {whole:e}");
+        assert!(open.abs() < 2e-6 * whole, "{c}: {open:e} of {whole:e} is missing");
+    }
+}
+
 /// Hot and cold air nearly cancel, so that no factor restores their sum.
 #[test]
 fn heat_of_both_signs_keeps_its_sum_around_a_solid_that_moves() {

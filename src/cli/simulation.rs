@@ -101,8 +101,7 @@ impl Run {
         self.timing.spent += began.elapsed();
         self.timing.steps += 1;
         let stats = self.solver.stats();
-        // A fixed step is never cut.
-        if stats.substeps_missing > 0 && self.solver.config().time.max_substeps > 1 {
+        if stats.substeps_missing > 0 {
             self.missing.steps += 1;
             self.missing.cfl = self.missing.cfl.max(stats.cfl);
         }
@@ -126,8 +125,8 @@ impl Run {
         if steps > 0 && !quiet {
             let most = self.solver.config().time.max_substeps;
             tell(&format!(
-                "updraft: in {steps} steps the air was too fast for {most} substeps: it crossed up to {cfl:.1} cells in \
-                 one, where time.cfl is {}; raise time.max_substeps or the voxel",
+                "updraft: in {steps} steps the air was too fast for a time.max_substeps of {most}: it crossed up to {cfl:.1} cells in \
+                 a substep, where time.cfl is {}; raise time.max_substeps or the voxel",
                 self.solver.config().time.cfl
             ));
         }

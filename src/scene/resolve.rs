@@ -12,7 +12,7 @@ use super::document::{self, Document};
 use super::given::Given;
 use super::memory;
 use super::scene_error::Problem;
-use super::scene_text::Text;
+use super::scene_text::{DIVISION, Text};
 use super::shapes::Place;
 use super::share::Share;
 use super::side_tables::{self, Sides};
@@ -102,6 +102,7 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
     if doc.time.step.is_some() {
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
+        config.is_step_fixed = true;
     }
     let mut params = Params::default();
     fill(&mut params, given);
@@ -232,8 +233,8 @@ fn gigabytes(gib: f32) -> u64 {
 
 /// Checks that a fixed step is not combined with substeps: it is never cut.
 fn check_fixed_step(given: &Given, text: &Text) -> Result<()> {
-    for key in ["time.cfl", "time.max_substeps"] {
-        if let Some(span) = given.span(key) {
+    for key in DIVISION.map(|key| format!("time.{key}")) {
+        if let Some(span) = given.span(&key) {
             let message = format!("{key}: a fixed time.step is never divided; remove one of the two");
             return Err(text.problem(span, message));
         }

@@ -172,7 +172,10 @@ fn copy_values(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
         match *key {
             "time.frame_rate" => to.time.frame_rate = from.time.frame_rate,
             // A fixed step is never cut.
-            "time.step" => (to.time.step, to.config.time) = (from.time.step, from.config.time),
+            "time.step" => {
+                (to.time.step, to.config.time) = (from.time.step, from.config.time);
+                to.config.is_step_fixed = from.config.is_step_fixed;
+            }
             "render.size" => to.size = from.size,
             key if key.starts_with(CAMERA) => to.camera = from.camera,
             key if key.starts_with("solid.") => {

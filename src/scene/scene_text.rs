@@ -27,6 +27,9 @@ pub struct Text {
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
+/// Keys of the table `time` that divide a step, which a fixed `step` never is.
+pub(super) const DIVISION: [&str; 2] = ["cfl", "max_substeps"];
+
 impl Text {
     /// Makes the text of a scene, called `name` in errors, with `key=value` overrides.
     pub fn new(name: &str, text: &str, overrides: &[String]) -> Self {
@@ -123,7 +126,23 @@ impl Text {
         for (part, text) in padded.iter().enumerate().skip(1) {
             self.apply(&mut root, part, text)?;
         }
+        self.drop_replaced(root.get_mut());
         Ok(root)
+    }
+
+    /// Drops a step of the file that overrides divide, and a division of the file where an override fixes the step: a scene has one of
+    /// the two, and no override can remove a key. Two overrides that contradict each other stay, and are refused.
+    fn drop_replaced(&self, root: &mut DeTable) {
+        let Some(DeValue::Table(time)) = root.get_mut("time").map(Spanned::get_mut) else { return };
+        let is_set =
+            |time: &DeTable, key: &str| time.get(key).is_some_and(|value| self.is_override(&value.span()));
+        let (is_fixed, is_divided) = (is_set(time, "step"), DIVISION.iter().any(|key| is_set(time, key)));
+        let dropped: &[&str] = match (is_fixed, is_divided) {
+            (true, false) => &DIVISION,
+            (false, true) => &["step"],
+            _ => &[],
+        };
+        dropped.iter().for_each(|key| drop(time.remove(*key)));
     }
 
     fn parse<'t>(&self, text: &'t str) -> Result<Spanned<DeTable<'t>>> {

@@ -316,6 +316,8 @@ pub struct Config {
     pub tolerance: f32,
     /// Division of a step into substeps.
     pub time: TimeControl,
+    /// Whether a step is one substep by intent, however fast the air is: `time` then does not apply.
+    pub is_step_fixed: bool,
     /// Keeps the initial velocity: it advects the scalars, but no force and no pressure acts on it, and its
     /// divergence remains.
     pub frozen: bool,
@@ -340,9 +342,16 @@ impl Config {
             projection: Projection::default(),
             tolerance: TOLERANCE,
             time: TimeControl::default(),
+            is_step_fixed: false,
             frozen: false,
             threads: 0,
         }
+    }
+
+    /// Substeps that the flow asks for in a step, or the rest of one, if the fastest air crosses `crossed` cells in it.
+    pub fn wanted_substeps(&self, crossed: f32) -> u32 {
+        // Rounding must not add a substep to a step that is exactly as long as allowed.
+        if self.is_step_fixed { 1 } else { (crossed / self.time.cfl - 1e-4).ceil() as u32 }
     }
 
     /// Shape of the grid of smoke and heat.

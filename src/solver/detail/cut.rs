@@ -48,7 +48,7 @@ pub struct CutCells {
     shares: [Vec<f32>; 3],
     /// Positions of the cells with or beside faces that are not wholly open, ascending, each with a solid there.
     cells: Vec<(u32, u16)>,
-    /// For each cell, the connected part that each of its N³ finer cells belongs to, or [`NONE`].
+    /// For each cell, the connected part that each of its N³ finer cells belongs to, or [`NONE`] inside a solid.
     parts: Vec<u8>,
     /// For each cell, the part with the most open area towards the cells around it.
     main: Vec<u8>,
@@ -140,6 +140,21 @@ impl CutCells {
             self.known = true;
         }
         &self.faces
+    }
+
+    /// Turns means over the finer cells of each cell, those inside solids counted as 0, into means over the air. [`faces`](Self::faces)
+    /// must have been called.
+    pub fn average_over_air(&self, place: Place, means: &mut [[f32; 4]]) {
+        debug_assert!(self.known, "the cells beside solids are not known");
+        let (own, count) = (place.coarse.own(), place.finer.pow(3));
+        let cells = self.cells.iter().zip(self.parts.chunks_exact(count));
+        for (&(cell, _), parts) in cells.filter(|((cell, _), _)| own.contains(&(*cell as usize))) {
+            let air = parts.iter().filter(|part| **part != NONE).count();
+            if (1..count).contains(&air) {
+                let scale = count as f32 / air as f32;
+                means[cell as usize].iter_mut().for_each(|value| *value *= scale);
+            }
+        }
     }
 
     /// Replaces the velocity on the finer faces of cut cells in `out`, from the `velocity` of their faces, whose `cuts` are [`faces`](Self::faces).

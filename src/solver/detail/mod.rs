@@ -5,7 +5,7 @@
 //!
 //! 1. takes the advecting velocity to the faces of the finer cells ([`prolong`]), where smoke may arrive, and past solids ([`cut`]),
 //! 2. advects, diffuses and emits the scalars there, with the code of the coarse grid,
-//! 3. returns the means over the cells to the forces ([`restrict`]).
+//! 3. returns the means over the air of each cell to the forces ([`restrict`]).
 //!
 //! With [`Params::turbulence`](super::Params::turbulence) the finer cells also get swirls that the velocity's cells are too coarse for
 //! ([`swirls`], [`potential`]).
@@ -313,8 +313,14 @@ impl Detail {
         });
     }
 
-    /// Writes the means of the finer `scalars` to those of the cells.
-    pub fn restrict(&self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
+    /// Writes the means of the finer `scalars` over the air in each cell. A mean over the whole cell would count what of it is solid as
+    /// cold, and uniform warm air around a ball would start to move.
+    pub fn restrict(&mut self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
         restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
+        let place = self.place(coarse);
+        if let Some(Obstacles { voxels, poses, .. }) = &self.obstacles {
+            self.cut.faces(place, voxels, poses);
+            self.cut.average_over_air(place, out);
+        }
     }
 }

@@ -5,7 +5,8 @@ use crate::simd::dispatch;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::row_passes;
 
-/// Writes the means of the `fine` scalars over each cell; those without any are 0. Ghosts are not filled.
+/// Writes the means of the `fine` scalars over each cell; finer cells without any, as those inside solids, count as 0. Ghosts are not
+/// filled.
 pub fn means(
     coarse: Layout,
     fine: Layout,

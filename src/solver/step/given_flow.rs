@@ -35,10 +35,9 @@ impl Solver {
         let own = self.fields.layout.own();
         let speeds = ends.iter().copied().flatten().map(|field| greatest(&field[own.clone()]));
         let speed = self.ranks().most(speeds.fold(0.0, f32::max));
-        let time = self.config.time;
         let solids = self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, dt));
-        let wanted = (dt * speed.max(solids) / self.config.h / time.cfl - 1e-4).ceil() as u32;
-        let parts = wanted.clamp(1, time.max_substeps.max(1));
+        let wanted = self.config.wanted_substeps(dt * speed.max(solids) / self.config.h);
+        let parts = wanted.clamp(1, self.config.time.max_substeps.max(1));
         self.stats.substeps_missing = wanted.saturating_sub(parts);
         for part in 0..parts {
             self.set_flow(ends, (part as f32 + 0.5) / parts as f32);

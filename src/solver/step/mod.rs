@@ -327,8 +327,7 @@ impl Solver {
                 .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
             let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
-            // Rounding must not add a substep to a step that is exactly as long as allowed.
-            let wanted = (crossed / self.config.time.cfl - 1e-4).ceil() as u32;
+            let wanted = self.config.wanted_substeps(crossed);
             let parts = wanted.clamp(1, most);
             self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;
