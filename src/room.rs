@@ -158,8 +158,6 @@ fn found(memory: *mut u8, size: usize) -> *mut u8 {
 
 #[cold]
 fn give_up(size: usize) {
-    // Allocations during the exit may fail, and then abort.
-    let _ = FALLIBLE.try_with(|fallible| fallible.set(true));
     let mut line = [0u8; 160];
     let length = {
         let mut rest = &mut line[..];
@@ -172,7 +170,26 @@ fn give_up(size: usize) {
     };
     // Errors of stderr cannot be reported.
     let _ = std::io::stderr().write_all(&line[..length]);
-    std::process::exit(1);
+    end();
+}
+
+/// Ends the process without its exit handlers: those of other crates allocate, and abort where they cannot.
+#[cfg(unix)]
+fn end() -> ! {
+    #[allow(unsafe_code)]
+    unsafe extern "C" {
+        fn _exit(code: std::ffi::c_int) -> !;
+    }
+    // SAFETY: it takes a number, and does not return.
+    #[allow(unsafe_code)]
+    unsafe {
+        _exit(1)
+    }
+}
+
+#[cfg(not(unix))]
+fn end() -> ! {
+    std::process::exit(1)
 }
 
 #[cfg(test)]

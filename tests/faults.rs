@@ -192,6 +192,75 @@ fn a_folder_that_vanishes_ends_a_run_with_a_line() {
     }
 }
 
+/// Scene, solver and a picture of a tiny box, with an allocator whose n-th request fails, alone or with all after it:
+/// success, or one line and exit code 1 or 2.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn memory_ends_at(tries: u64) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| dir.path().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/common/failing_malloc.c");
+    let library = at("malloc.so");
+    let compiled =
+        Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no allocator fails, as there is no C compiler here");
+        return;
+    }
+    let scene = "[domain]\ncells = [6, 8, 6]\nvoxel = 0.1\n[solver]\nthreads = 1\n[initial]\nred = \"x*y\"\n\
+                 [[solid]]\nposition = [0.3, 0.5, 0.3]\nshape = { sphere = { radius = 0.1 } }\n\
+                 [[source]]\nshape = { text = { string = \"a\", center = [0.3, 0.3, 0.3], height = 0.2, depth = 0.2 } }\n";
+    std::fs::write(at("a.toml"), scene).unwrap();
+    let args = [
+        "render", "a.toml", "--frames", "2", "--size", "16x16", "--cpu", "--force", "--quiet", "--out",
+        "a.png",
+    ];
+    let run = |more: &[(&str, String)]| {
+        let mut command = command(dir.path(), &args);
+        command.env("LD_PRELOAD", &library).envs(more.iter().cloned());
+        command.output().expect("the command starts")
+    };
+    let first = run(&[("UPDRAFT_TEST_COUNT", at("count").display().to_string())]);
+    assert!(first.status.success(), "{}", stderr(&first));
+    let count: u64 = std::fs::read_to_string(at("count")).unwrap().parse().unwrap();
+    let mut ended = 0;
+    for n in 0..tries {
+        // Evenly over all requests.
+        let number = (1 + n * count / tries + n % 7).to_string();
+        for all in [false, true] {
+            let mut more = vec![("UPDRAFT_TEST_FAILS", number.clone())];
+            more.extend(all.then(|| ("UPDRAFT_TEST_ALL", String::new())));
+            let output = run(&more);
+            let text = stderr(&output);
+            let place =
+                format!("request {number} of {count}, all after it: {all}: {:?}: {text}", output.status);
+            // The C library ends a process whose thread cannot note its destructors, in words that it chooses.
+            if text.starts_with("Fatal glibc error: ") {
+                continue;
+            }
+            assert!(matches!(output.status.code(), Some(0..=2)), "{place}");
+            // A refusal shows the place in the scene, too.
+            let is_told =
+                text.starts_with("updraft: ") && (text.lines().count() == 1 || text.contains("a.toml:"));
+            assert!(output.status.success() || is_told, "{place}");
+            ended += u64::from(!output.status.success());
+        }
+    }
+    eprintln!("{ended} of {} runs ended, of {count} requests", 2 * tries);
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn memory_that_ends_at_any_request_is_a_line_and_no_abort() {
+    memory_ends_at(60);
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+#[ignore = "takes minutes"]
+fn memory_that_ends_at_each_of_two_thousand_requests_is_a_line_and_no_abort() {
+    memory_ends_at(2000);
+}
+
 /// Starts `args` over and over and kills each at a random moment. Files with final names are whole at any moment, and the
 /// next start removes what was left aside.
 fn kills(name: &str, args: &[&str], count: u32) {
