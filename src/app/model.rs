@@ -39,10 +39,14 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
+    /// Say how to paint: until the first stroke.
+    pub hint: bool,
     /// Search text of the panel.
     pub search: String,
     /// The folded sections of the panel.
     pub closed: BTreeSet<String>,
+    /// Section to bring into view.
+    pub revealed: Option<&'static str>,
     /// Recent scene files, the newest first.
     pub recent: Vec<PathBuf>,
     /// The selected object.
@@ -154,6 +158,8 @@ pub enum Purpose {
     Open,
     /// Writing.
     Save,
+    /// An object of this kind, made of the file.
+    Add(&'static str),
 }
 
 impl PathForm {
@@ -176,8 +182,10 @@ impl Model {
             slice: Slice::default(),
             panel: true,
             help: false,
+            hint: true,
             search: String::new(),
             closed: FOLDED.map(str::to_owned).into(),
+            revealed: None,
             recent: Vec::new(),
             selected: None,
             camera: None,
@@ -193,6 +201,14 @@ impl Model {
 }
 
 impl Model {
+    /// Opens a section of the panel and brings it into view.
+    pub fn reveal(&mut self, section: &'static str) {
+        self.panel = true;
+        self.search.clear();
+        self.closed.remove(section);
+        self.revealed = Some(section);
+    }
+
     /// Takes over the persistent state of the last run.
     pub fn recall(&mut self, remembered: &Remembered) {
         self.panel = !remembered.hidden;

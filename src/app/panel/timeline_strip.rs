@@ -2,6 +2,7 @@
 
 use egui::{Button, Context, DragValue, Frame, Margin, RichText, Slider, TopBottomPanel, Ui, vec2};
 
+use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Playback;
@@ -10,11 +11,15 @@ use crate::scene::memory;
 /// Width of the numbers at the right of the slider \[pt\].
 const NUMBERS: f32 = 96.0;
 
+/// Name of the field of the playback speed.
+const SPEED: &str = "timeline.speed";
+
 pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
     let [first, last] = playback.range;
     if first == last && playback.at.is_none() {
         return;
     }
+    let limits = Field { name: SPEED, unit: "×", range: 0.1..=8.0, whole: false, width: 44.0 };
     let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin::symmetric(10, 5));
     TopBottomPanel::bottom("timeline").frame(frame).show_separator_line(false).show(ctx, |ui| {
         ui.horizontal(|ui| {
@@ -22,21 +27,26 @@ pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
             let help = "Play the recorded frames (P). The simulation pauses meanwhile.";
             button(ui, play, help, playback.playing, Action::Play, out);
             ui.toggle_value(&mut playback.looped, "⟲").on_hover_text("Restart after the last frame.");
-            let speed =
-                DragValue::new(&mut playback.speed).range(0.1..=8.0).speed(0.02).max_decimals(2).suffix("×");
-            ui.add(speed).on_hover_text("Playback speed: 1 is that of the simulation.");
+            let speed = DragValue::new(&mut playback.speed).speed(0.02).max_decimals(2).suffix("×");
+            let speed = limits.show(ui, speed);
+            out.places.insert(SPEED, speed.rect);
+            speed.on_hover_text("Playback speed: 1 is that of the simulation.");
             scrub(ui, playback, out);
             let present = playback.at.is_none();
             let help = "Show the present. Run continues from the shown frame.";
             button(ui, "Live", help, present, Action::Present, out);
+            let help =
+                format!("Write the frames to a film, pictures or volumes ({}).", Action::ShowExport.key());
+            button(ui, "Export", &help, false, Action::ShowExport, out);
         });
+        typed_number::notice(ui, SPEED);
     });
 }
 
 fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
     let [first, last] = playback.range;
     let mut shown = playback.at.unwrap_or(last);
-    ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 60.0).max(60.0);
+    ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 120.0).max(60.0);
     let slider = Slider::new(&mut shown, first..=last).show_value(false);
     let used = memory::human(playback.bytes as u64);
     let most = memory::human(playback.limit as u64);

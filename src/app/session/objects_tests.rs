@@ -1,6 +1,6 @@
 //! Objects, the box and the file, edited by the mouse without a window.
 
-use super::tests::{session, until, until_loaded};
+use super::tests::{session, smoke, step, until, until_loaded};
 use super::*;
 use crate::app::gesture::{Button, Held};
 use crate::app::objects::{self, Selected};
@@ -353,4 +353,160 @@ fn recorded_frames_follow_the_keyframes_of_the_camera_unless_told_not_to() {
     s.model.playback.follows = false;
     show(&mut s, Some(0));
     assert!((eye(&s)[0] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
+}
+
+#[test]
+fn a_solid_dragged_on_a_recorded_frame_goes_on_from_there_and_one_undo_brings_all_back() {
+    let mut s = session();
+    s.edit(&[Change::Add(List::Solid, BALL.into())]);
+    note(&mut s);
+    s.sync();
+    until(&mut s, |s| s.shown().solids.len() == 1);
+    (0..5).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    let (before, smoke_before) = (s.model.settings.clone(), smoke(&s));
+    let show = |s: &mut Session, at| {
+        s.model.playback.at = Some(at);
+        s.turn_pages(Instant::now());
+    };
+    show(&mut s, 2);
+    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    assert_eq!(s.gesture(), Some(crate::app::gesture::Gesture::Move));
+    s.release(Button::Left, now);
+    s.turn_pages(now);
+    assert_eq!((s.model.playback.at, s.model.playback.range), (Some(2), [0, 5]), "a click loses no frames");
+    let drag = |s: &mut Session| {
+        s.press(Button::Left, Held::default(), at, now);
+        s.hover(at + Vector2::new(60.0, 0.0), now);
+        s.sync();
+    };
+    let range = |s: &mut Session| {
+        s.turn_pages(Instant::now());
+        s.model.playback.range
+    };
+    drag(&mut s);
+    s.release(Button::Left, now);
+    s.sync();
+    note(&mut s);
+    until(&mut s, |s| range(s) == [0, 2]);
+    assert!(s.model.settings.scene.solids[0].position[0] > 0.65 && s.model.playback.at.is_none());
+    assert_eq!(s.model.history.undoes(), Some("solid 1 from frame 2"));
+    s.act(Action::Undo);
+    s.sync();
+    until(&mut s, |s| range(s) == [0, 5] && smoke(s) == smoke_before);
+    assert_eq!(s.model.settings, before);
+    // Esc during the drag does the same.
+    show(&mut s, 3);
+    drag(&mut s);
+    s.act(Action::Exit);
+    s.sync();
+    until(&mut s, |s| range(s) == [0, 5] && smoke(s) == smoke_before);
+    assert_eq!(s.model.settings, before);
+}
+
+#[test]
+fn the_ring_of_a_solid_is_where_the_recorded_frame_has_it() {
+    let mut s = session();
+    s.edit(&[Change::Add(List::Solid, BALL.into())]);
+    s.sync();
+    (0..2).for_each(|_| step(&mut s));
+    s.edit(&[Change::Set("solid.0.position".into(), Some(Entry::of_all([0.7, 0.8, 0.6])))]);
+    s.sync();
+    (0..3).for_each(|_| step(&mut s));
+    s.model.playback.at = Some(1);
+    s.turn_pages(Instant::now());
+    let (.., p) = s.handles().into_iter().find(|h| h.0 == List::Solid).unwrap();
+    assert!((p.x - 0.6).abs() < 1e-3, "{p}");
+    // It is dragged from there.
+    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    s.hover(at + Vector2::new(0.0, -40.0), now);
+    s.release(Button::Left, now);
+    let [x, y, _] = s.model.settings.scene.solids[0].position;
+    assert!((x - 0.6).abs() < 0.06 && y > 0.84, "{x} {y}");
+}
+
+#[test]
+fn a_ball_that_paints_nothing_is_dim() {
+    let mut s = session();
+    let brightness = |s: &mut Session, at: [f32; 2]| {
+        s.hover(at.into(), Instant::now());
+        s.ball().unwrap().color[0]
+    };
+    let inside = brightness(&mut s, [400.0, 300.0]);
+    assert!(s.ball_depth() > 0.0);
+    let outside = brightness(&mut s, [5.0, 5.0]);
+    assert!(s.ball_depth() < 0.0 && outside < 0.5 * inside, "{inside} {outside}");
+}
+
+#[test]
+fn another_box_keeps_its_objects_where_they_are() {
+    let mut s = session();
+    let source = objects::template(&s.model.settings.scene, "source.box");
+    s.edit(&[Change::Add(List::Solid, BALL.into()), Change::Add(List::Source, source)]);
+    s.sync();
+    let of = |s: &Session| {
+        let scene = &s.model.settings.scene;
+        (scene.solids[0].position, scene.sources.last().unwrap().region.position)
+    };
+    let places = of(&s);
+    let draft = objects::Draft { grid: Some(([20, 16, 14], 0.08)), ..Default::default() };
+    s.model.edits = draft.changes(&s.model.settings.scene);
+    s.model.draft = Some(draft);
+    s.sync();
+    until_loaded(&mut s);
+    assert_eq!((s.shown().dims.array(), s.shown().h, s.model.draft.is_some()), ([20, 16, 14], 0.08, false));
+    assert_eq!(of(&s), places);
+}
+
+#[test]
+fn objects_of_files_are_added_and_a_missing_file_is_said_in_the_dialog() {
+    use crate::app::model::Dialog;
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("a \"b\".png");
+    let image = crate::render::Image { width: 4, height: 2, rgba: vec![255; 32] };
+    crate::output::png::write(&picture, crate::output::whole::Existing::Keep, &image).unwrap();
+    let mesh = folder.path().join("corner.obj");
+    std::fs::write(&mesh, "v 0 0 0\nv 0.4 0 0\nv 0 0.4 0\nv 0 0 0.4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+        .unwrap();
+    let mut s = session();
+    let type_in = |s: &mut Session, kind: &'static str, path: &std::path::Path| {
+        s.act(Action::AddOfFile(kind));
+        match &mut s.model.dialog {
+            Some(Dialog::Path(form)) => form.text = path.display().to_string(),
+            other => panic!("{other:?}"),
+        }
+        s.act(Action::Accept);
+    };
+    type_in(&mut s, "source.image", &folder.path().join("none.png"));
+    match &s.model.dialog {
+        Some(Dialog::Path(form)) => assert!(form.error.as_deref().unwrap().contains("none.png"), "{form:?}"),
+        other => panic!("{other:?}"),
+    }
+    s.act(Action::Exit);
+    type_in(&mut s, "source.image", &picture);
+    assert_eq!(objects::kind(&s.model.settings.scene, List::Source, 1), "card");
+    type_in(&mut s, "solid.mesh", &mesh);
+    assert_eq!(objects::kind(&s.model.settings.scene, List::Solid, 0), "mesh");
+    assert!(s.model.dialog.is_none());
+    assert_eq!(s.model.selected, Some(Selected::Object(List::Solid, 0)));
+}
+
+#[test]
+fn a_picture_of_the_surroundings_is_set_and_undone_without_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sky.hdr");
+    let mut bytes = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 4\n".to_vec();
+    bytes.extend([128, 128, 128, 129].repeat(8));
+    std::fs::write(&path, bytes).unwrap();
+    let mut s = session();
+    step(&mut s);
+    let file = Entry::Word(path.display().to_string());
+    s.edit(&[Change::Set("render.environment.file".into(), Some(file))]);
+    assert!(!s.is_loading() && s.model.settings.look.environment.sphere.is_some(), "{:?}", s.readout.notice);
+    note(&mut s);
+    assert_eq!(s.model.history.undoes(), Some("surroundings"));
+    s.act(Action::Undo);
+    assert!(s.model.settings.look.environment.sphere.is_none());
 }

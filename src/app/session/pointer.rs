@@ -23,6 +23,9 @@ const ERASING: &str = "erasing";
 /// Linear colour of an erasing ball.
 const ERASER: [f32; 3] = [0.9, 0.9, 0.9];
 
+/// Brightness of a ball outside of the box, which paints nothing.
+const OUTSIDE: f32 = 0.25;
+
 /// Notches of the wheel per point of a zooming drag.
 const NOTCHES_PER_POINT: f32 = 0.04;
 
@@ -56,11 +59,20 @@ impl Session {
             Some(gesture) => gesture == Gesture::Paint,
         };
         let brush = &self.model.settings.brush;
+        let color = if brush.erases { ERASER } else { brush.color(brush.ink, &self.model.settings.look) };
+        let dim = if self.ball_depth() < -self.cursor.radius { OUTSIDE } else { 1.0 };
         (self.pointer.at.is_some() && painting).then(|| render::Cursor {
             center: self.cursor.center.into(),
             radius: self.cursor.radius,
-            color: if brush.erases { ERASER } else { brush.color(brush.ink, &self.model.settings.look) },
+            color: color.map(|x| x * dim),
         })
+    }
+
+    /// Distance of the middle of the ball from the nearest side of the box \[m\]; negative outside.
+    pub fn ball_depth(&self) -> f32 {
+        let [low, high] = self.box_shown();
+        let p = self.cursor.center;
+        (0..3).map(|a| (p[a] - low[a]).min(high[a] - p[a])).fold(f32::INFINITY, f32::min)
     }
 
     /// Values of the cell at the centre of the ball.
@@ -100,6 +112,7 @@ impl Session {
             if self.is_loading() || self.is_broken() || paint.is_nothing() {
                 return;
             }
+            self.model.hint = false;
             self.go_on_from_here();
             self.before(if paint.erase > 0.0 { ERASING } else { STROKE });
             self.painted.stroke();
@@ -126,6 +139,7 @@ impl Session {
     /// Cancels a drag: object, sun, camera and smoke are as before it. Returns whether there was one.
     pub(super) fn cancel_drag(&mut self) -> bool {
         let Some(drag) = self.pointer.drag.take() else { return false };
+        let dropped_frames = self.drag_dropped_frames();
         self.put_object_back();
         self.put_sun_back();
         match drag.gesture {
@@ -133,6 +147,7 @@ impl Session {
             Gesture::Paint if matches!(self.model.history.undoes(), Some(STROKE | ERASING)) => {
                 self.act(Action::Undo);
             }
+            Gesture::Move if dropped_frames => self.act(Action::Undo),
             Gesture::Paint | Gesture::Move => {}
         }
         true

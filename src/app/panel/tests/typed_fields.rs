@@ -81,3 +81,51 @@ fn the_size_of_text_stays_between_its_limits() {
     rig.show([]);
     assert_eq!(rig.ctx.zoom_factor(), 1.0);
 }
+
+#[test]
+fn fields_of_objects_say_what_they_cannot_read_or_clamp() {
+    use crate::app::objects::Selected;
+    use crate::scene::edits::{Change, Entry, List};
+    let mut rig = Rig::new();
+    rig.model.selected = Some(Selected::Object(List::Source, 0));
+    let name = "source.#.shape.sphere.radius";
+    let name = if rig.show([]).places.contains_key(name) { name } else { "source.#.emit.red" };
+    rig.type_into(name, "abc");
+    assert!(rig.says("is no number") && rig.model.edits.is_empty(), "{:?}", rig.texts);
+    rig.type_into(name, "-99999999");
+    assert!(rig.says("is the least; -99999999 was typed"), "{:?}", rig.texts);
+    let last = rig.model.edits.last().cloned();
+    assert!(matches!(last, Some(Change::Set(_, Some(Entry::Number(_))))), "{last:?}");
+    rig.type_into(name, "0.1");
+    assert!(!rig.says("was typed"));
+    // The vectors too.
+    rig.model.selected = Some(Selected::Camera);
+    rig.type_into("render.camera.target", "abc");
+    assert!(rig.says("is no number") && rig.model.camera.is_none(), "{:?}", rig.texts);
+}
+
+#[test]
+fn the_speed_of_playback_says_its_limits() {
+    let mut rig = Rig::new();
+    rig.model.playback.range = [0, 9];
+    rig.type_into("timeline.speed", "99");
+    assert_eq!(rig.model.playback.speed, 8.0);
+    assert!(rig.says("8 is the most; 99 was typed"), "{:?}", rig.texts);
+}
+
+#[test]
+fn cells_and_their_edge_are_typed_and_the_resolution_takes_them_back() {
+    let mut rig = Rig::new();
+    let (dims, h) = (rig.model.settings.scene.config.dims.array(), rig.model.settings.scene.config.h);
+    rig.type_into("domain.cells", "200");
+    rig.type_into("domain.voxel", "5 mm");
+    let grid = rig.model.draft.as_ref().unwrap().grid;
+    assert_eq!(grid, Some(([200, dims[1], dims[2]], 0.005)));
+    assert!(rig.says("200 × ") && rig.says("Restart with these"), "{:?}", rig.texts);
+    rig.type_into("solver.resolution", "72");
+    let draft = rig.model.draft.clone().unwrap();
+    assert_eq!((draft.grid, draft.resolution), (None, Some(72)));
+    rig.type_into("domain.voxel", &format!("{}", 2.0 * h));
+    rig.type_into("domain.voxel", "-1");
+    assert!(rig.says("is the least"), "{:?}", rig.texts);
+}
