@@ -310,6 +310,7 @@ fn a_first_session_works_on_three_screens() {
         fits(&mut rig);
         adds_a_ball_and_drags_it(&mut rig);
         compares_two_settings(&mut rig);
+        scrubs_back_and_moves_the_ball(&mut rig);
         scrubs_and_exports(&mut rig);
         leaves(&mut rig);
     }
@@ -403,6 +404,34 @@ fn compares_two_settings(rig: &mut Rig) {
     rig.key("Escape");
     // The field gives up the keyboard with the next picture.
     (0..3).for_each(|_| rig.wait_for_a_frame());
+    rig.key("space");
+    rig.until("running smoke", |s| is(s, "/state", "running"));
+}
+
+/// The smoke goes on from the recorded frame without a stroke, and one undo brings the later frames and the ball back.
+fn scrubs_back_and_moves_the_ball(rig: &mut Rig) {
+    rig.until("some frames", |s| number(s, "/frames/1") >= 6.0);
+    rig.key("space");
+    let state = rig.until("a pause", |s| is(s, "/state", "paused"));
+    let last = number(&state, "/frames/1");
+    (0..3).for_each(|_| rig.key("Left"));
+    let state = rig.until("a recorded frame", |s| s["past"].as_f64() == Some(last - 3.0));
+    let at = state["handles"].as_array().unwrap().last().unwrap().clone();
+    let at = [0, 1].map(|n| at[n].as_f64().unwrap());
+    let before = number(&state, "/solid_positions/0/0");
+    let scale = number(&state, "/viewport/3") / 480.0;
+    rig.drag(1, at, [at[0] + 40.0 * scale, at[1]]);
+    let undo = format!("solid 1 from frame {}", last - 3.0);
+    rig.until("one undo for it", |s| is(s, "/undoes", &undo) && number(s, "/frames/1") == last - 3.0);
+    rig.key("period");
+    rig.until("a ball elsewhere", |s| number(s, "/solid_positions/0/0") > before + 0.02);
+    rig.key("ctrl+z");
+    rig.until("all frames", |s| number(s, "/frames/1") == last && s["past"].is_null());
+    rig.until("the ball back", |s| (number(s, "/solid_positions/0/0") - before).abs() < 1e-3);
+    rig.key("Left");
+    rig.until("a recorded frame", |s| s["past"].is_number());
+    rig.key("Escape");
+    rig.until("the present", |s| s["past"].is_null() && s["dialog"].is_null());
     rig.key("space");
     rig.until("running smoke", |s| is(s, "/state", "running"));
 }

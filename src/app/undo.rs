@@ -54,6 +54,14 @@ impl<T: Clone + PartialEq> History<T> {
         self.push(value.clone(), what.to_owned(), Some(state));
     }
 
+    /// Makes the present value part of the last change, which gets the name of both.
+    pub fn join(&mut self, value: &T, what: impl FnOnce(&T, &T) -> String) {
+        if let Some(last) = self.past.last_mut().filter(|_| *value != self.present) {
+            last.what = what(&self.present, value);
+            self.present = value.clone();
+        }
+    }
+
     fn push(&mut self, value: T, what: String, state: Option<u64>) {
         let value = std::mem::replace(&mut self.present, value);
         self.past.push(Entry { value, what, state });

@@ -26,10 +26,19 @@ pub(super) struct Move {
     from: Vector3<f32>,
     /// Vector from the mouse to the handle when it was grabbed \[m\].
     grip: Vector3<f32>,
+    /// Vector to it from the object's place in the scene \[m\]: a recorded frame may show it elsewhere.
+    aside: Vector3<f32>,
     /// Axis of the drag, if it is restricted to one.
     axis: Option<usize>,
     by: [f32; 3],
+    /// Where the mouse grabbed it on a recorded frame \[pt\], until it is dragged.
+    still: Option<Vector2<f32>>,
+    /// The recorded frame from which the drag goes on, if later ones were dropped for it.
+    since: Option<u64>,
 }
+
+/// Way of the mouse beyond which a press on a recorded frame is a drag \[pt\].
+const JITTER: f32 = 3.0;
 
 impl Session {
     /// Whether the handles of objects are shown: while their section is open in the panel.
@@ -39,12 +48,24 @@ impl Session {
 
     /// Objects with a handle in the view, and the handles' positions \[m\].
     pub fn handles(&self) -> Vec<(List, usize, Vector3<f32>)> {
-        let (scene, time) = (&self.model.settings.scene, self.readout.shown);
+        let scene = &self.model.settings.scene;
         let of = |list: List| {
-            (0..objects::count(scene, list))
-                .filter_map(move |n| Some((list, n, objects::anchor(scene, list, n, time)?.into())))
+            (0..objects::count(scene, list)).filter_map(move |n| Some((list, n, self.handle(list, n)?)))
         };
         List::ALL.into_iter().flat_map(of).collect()
+    }
+
+    /// Position of an object's handle \[m\]: of a solid on a recorded frame, that in the frame.
+    fn handle(&self, list: List, n: usize) -> Option<Vector3<f32>> {
+        let scene = &self.model.settings.scene;
+        let place = objects::anchor(scene, list, n, self.readout.shown)?;
+        if list != List::Solid || self.past.1.is_none() || self.model.playback.at.is_none() {
+            return Some(place.into());
+        }
+        let frame = self.shown_of(self.side());
+        let alike = frame.solids.len() == scene.solids.len() && scene.solids[n].keyframes.is_empty();
+        let pose = frame.solids.get(n).filter(|_| alike);
+        Some(pose.map_or(place.into(), |pose| Vector3::from(pose.position) + Vector3::from(frame.corner())))
     }
 
     /// Positions of the handles in the view \[pt\].
@@ -55,7 +76,7 @@ impl Session {
 
     /// The handle at a point of the view, with the axis of an arrow.
     pub fn handle_at(&self, at: Vector2<f32>) -> Option<(List, usize, Option<usize>)> {
-        if !self.shows_handles() || self.model.playback.at.is_some() || self.pointer.side != self.side() {
+        if !self.shows_handles() || self.pointer.side != self.side() {
             return None;
         }
         let near = |p: Vector3<f32>| {
@@ -103,10 +124,13 @@ impl Session {
         let Some((list, index, axis)) = self.handle_at(at) else { return false };
         self.model.selected = Some(Selected::Object(list, index));
         let scene = self.model.settings.scene.clone();
-        let Some(from) = objects::anchor(&scene, list, index, self.readout.shown) else { return false };
-        let from = Vector3::from(from);
-        let grip = self.reached(at, from, axis) - from;
-        self.moving = Some(Move { list, index, before: scene, from, grip, axis, by: [0.0; 3] });
+        let Some(from) = self.handle(list, index) else { return false };
+        let Some(place) = objects::anchor(&scene, list, index, self.readout.shown) else { return false };
+        let (grip, aside) = (self.reached(at, from, axis) - from, from - Vector3::from(place));
+        let still = self.model.playback.at.map(|_| at);
+        let by = [0.0; 3];
+        self.moving =
+            Some(Move { list, index, before: scene, from, grip, aside, axis, by, still, since: None });
         true
     }
 
@@ -128,12 +152,18 @@ impl Session {
     /// Moves the grabbed object to the mouse, within the box.
     pub(super) fn drag_object(&mut self, at: Vector2<f32>) {
         let Some(moving) = &self.moving else { return };
-        let (from, grip, axis) = (moving.from, moving.grip, moving.axis);
+        if moving.still.is_some_and(|still| (at - still).norm() < JITTER) {
+            return;
+        }
+        self.move_on_from_here();
+        let Some(moving) = &self.moving else { return };
+        let (from, grip, aside, axis) = (moving.from, moving.grip, moving.aside, moving.axis);
         let to = self.reached(at, from, axis) - grip;
         let extent = self.extent();
         // Lights may stand outside of the box.
         let margin = if moving.list == List::Light { 4.0 } else { 0.0 };
-        let by = [0, 1, 2].map(|a| to[a].clamp(-margin * extent[a], (1.0 + margin) * extent[a]) - from[a]);
+        let within = |a: usize| to[a].clamp(-margin * extent[a], (1.0 + margin) * extent[a]);
+        let by = [0, 1, 2].map(|a| within(a) - from[a] + aside[a]);
         let Some(moving) = &mut self.moving else { return };
         moving.by = by;
         let scene = objects::moved(&moving.before, moving.list, moving.index, by);
@@ -141,9 +171,27 @@ impl Session {
         self.model.settings.take_objects_of_look();
     }
 
+    /// Begins the drag of an object on a recorded frame: the simulation goes on from there. A light needs none of that.
+    fn move_on_from_here(&mut self) {
+        let frame = self.model.playback.at;
+        let Some(moving) = &mut self.moving else { return };
+        moving.still = None;
+        if moving.list == List::Light || frame.is_none() {
+            return;
+        }
+        let drops_frames = frame < Some(self.model.playback.range[1]);
+        moving.since = frame.filter(|_| drops_frames);
+        self.go_on_from_here();
+    }
+
+    /// Whether the present drag has dropped recorded frames.
+    pub(super) fn drag_dropped_frames(&self) -> bool {
+        self.moving.as_ref().is_some_and(|moving| moving.since.is_some())
+    }
+
     /// Ends the drag and writes the object's position into the scene's text.
     pub(super) fn drop_object(&mut self) {
-        let Some(Move { list, index, before, by, .. }) = self.moving.take() else { return };
+        let Some(Move { list, index, before, by, since, .. }) = self.moving.take() else { return };
         self.model.settings.scene = before.clone();
         self.model.settings.take_objects_of_look();
         if by == [0.0; 3] {
@@ -151,6 +199,11 @@ impl Session {
         }
         let changes = objects::move_changes(&before, list, index, by);
         self.edit(&changes);
+        if let Some(frame) = since {
+            // One undo brings the frames and the place back.
+            let what = |a: &Settings, b: &Settings| format!("{} from frame {frame}", Settings::change(a, b));
+            self.model.history.join(&self.model.settings, what);
+        }
     }
 
     /// Ends the drag; the object is where it was.

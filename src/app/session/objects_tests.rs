@@ -1,6 +1,6 @@
 //! Objects, the box and the file, edited by the mouse without a window.
 
-use super::tests::{session, until, until_loaded};
+use super::tests::{session, smoke, step, until, until_loaded};
 use super::*;
 use crate::app::gesture::{Button, Held};
 use crate::app::objects::{self, Selected};
@@ -353,4 +353,76 @@ fn recorded_frames_follow_the_keyframes_of_the_camera_unless_told_not_to() {
     s.model.playback.follows = false;
     show(&mut s, Some(0));
     assert!((eye(&s)[0] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
+}
+
+#[test]
+fn a_solid_dragged_on_a_recorded_frame_goes_on_from_there_and_one_undo_brings_all_back() {
+    let mut s = session();
+    s.edit(&[Change::Add(List::Solid, BALL.into())]);
+    note(&mut s);
+    s.sync();
+    until(&mut s, |s| s.shown().solids.len() == 1);
+    (0..5).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    let (before, smoke_before) = (s.model.settings.clone(), smoke(&s));
+    let show = |s: &mut Session, at| {
+        s.model.playback.at = Some(at);
+        s.turn_pages(Instant::now());
+    };
+    show(&mut s, 2);
+    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    assert_eq!(s.gesture(), Some(crate::app::gesture::Gesture::Move));
+    s.release(Button::Left, now);
+    s.turn_pages(now);
+    assert_eq!((s.model.playback.at, s.model.playback.range), (Some(2), [0, 5]), "a click loses no frames");
+    let drag = |s: &mut Session| {
+        s.press(Button::Left, Held::default(), at, now);
+        s.hover(at + Vector2::new(60.0, 0.0), now);
+        s.sync();
+    };
+    let range = |s: &mut Session| {
+        s.turn_pages(Instant::now());
+        s.model.playback.range
+    };
+    drag(&mut s);
+    s.release(Button::Left, now);
+    s.sync();
+    note(&mut s);
+    until(&mut s, |s| range(s) == [0, 2]);
+    assert!(s.model.settings.scene.solids[0].position[0] > 0.65 && s.model.playback.at.is_none());
+    assert_eq!(s.model.history.undoes(), Some("solid 1 from frame 2"));
+    s.act(Action::Undo);
+    s.sync();
+    until(&mut s, |s| range(s) == [0, 5] && smoke(s) == smoke_before);
+    assert_eq!(s.model.settings, before);
+    // Esc during the drag does the same.
+    show(&mut s, 3);
+    drag(&mut s);
+    s.act(Action::Exit);
+    s.sync();
+    until(&mut s, |s| range(s) == [0, 5] && smoke(s) == smoke_before);
+    assert_eq!(s.model.settings, before);
+}
+
+#[test]
+fn the_ring_of_a_solid_is_where_the_recorded_frame_has_it() {
+    let mut s = session();
+    s.edit(&[Change::Add(List::Solid, BALL.into())]);
+    s.sync();
+    (0..2).for_each(|_| step(&mut s));
+    s.edit(&[Change::Set("solid.0.position".into(), Some(Entry::of_all([0.7, 0.8, 0.6])))]);
+    s.sync();
+    (0..3).for_each(|_| step(&mut s));
+    s.model.playback.at = Some(1);
+    s.turn_pages(Instant::now());
+    let (.., p) = s.handles().into_iter().find(|h| h.0 == List::Solid).unwrap();
+    assert!((p.x - 0.6).abs() < 1e-3, "{p}");
+    // It is dragged from there.
+    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    s.press(Button::Left, Held::default(), at, now);
+    s.hover(at + Vector2::new(0.0, -40.0), now);
+    s.release(Button::Left, now);
+    let [x, y, _] = s.model.settings.scene.solids[0].position;
+    assert!((x - 0.6).abs() < 0.06 && y > 0.84, "{x} {y}");
 }

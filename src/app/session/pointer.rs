@@ -126,6 +126,7 @@ impl Session {
     /// Cancels a drag: object, sun, camera and smoke are as before it. Returns whether there was one.
     pub(super) fn cancel_drag(&mut self) -> bool {
         let Some(drag) = self.pointer.drag.take() else { return false };
+        let dropped_frames = self.drag_dropped_frames();
         self.put_object_back();
         self.put_sun_back();
         match drag.gesture {
@@ -133,6 +134,7 @@ impl Session {
             Gesture::Paint if matches!(self.model.history.undoes(), Some(STROKE | ERASING)) => {
                 self.act(Action::Undo);
             }
+            Gesture::Move if dropped_frames => self.act(Action::Undo),
             Gesture::Paint | Gesture::Move => {}
         }
         true
