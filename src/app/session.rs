@@ -77,6 +77,8 @@ pub struct Session {
     turned: Instant,
     /// The running export.
     export: Option<Export>,
+    /// Until then, Esc cancels the export: it was pressed once.
+    cancels_export: Option<Instant>,
     /// Called from other threads for each new snapshot or status.
     wake: Arc<dyn Fn() + Send + Sync>,
     /// The dragged sun.
@@ -163,6 +165,7 @@ impl Session {
             past: (Arc::new(Snapshot::empty(NOTHING, 1.0)), None),
             turned: Instant::now(),
             export: None,
+            cancels_export: None,
             wake,
             turning: None,
             moving: None,
@@ -503,6 +506,11 @@ impl Session {
             return;
         };
         self.model.loading = None;
+        match &came {
+            Came::Opened(state, _) if anew => self.painted.leave_behind(*state),
+            Came::Undone | Came::Redone if anew => self.painted.leave_behind(self.stored),
+            _ => {}
+        }
         self.painted.now &= !anew || matches!(came, Came::Undone | Came::Redone);
         if let Came::Opened(state, what) = came {
             self.model.history.act(&settings, &what, state);

@@ -40,7 +40,8 @@ impl Session {
             frames,
         };
         let wake = self.wake.clone();
-        self.painted.export();
+        self.painted.export(!is_picture && from <= first && to >= last);
+        self.cancels_export = None;
         self.export = Some(Export::start(job, move || wake()));
         self.model.exporting = self.export.as_ref().map(Export::progress);
     }

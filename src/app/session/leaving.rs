@@ -1,8 +1,10 @@
 //! Esc, which cancels the innermost thing, and leaving, which asks before anything is lost.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Session;
+use crate::app::export::Progress;
 use crate::app::model::{Dialog, Losses, Model};
 use crate::app::settings::Side;
 
@@ -13,7 +15,9 @@ pub(super) struct Painted {
     pub(super) now: bool,
     /// The same of the stored states, by their numbers.
     stored: Vec<(u64, bool)>,
-    /// Whether it is as it was when the running export began.
+    /// Numbers of the stored states with strokes that another scene has replaced.
+    behind: Vec<u64>,
+    /// Whether the running export holds all strokes.
     exporting: bool,
 }
 
@@ -21,6 +25,7 @@ impl Painted {
     /// Notes the present smoke for the state stored under `number`; those before `first` are gone.
     pub(super) fn store(&mut self, number: u64, first: u64) {
         self.stored.retain(|(stored, _)| *stored >= first);
+        self.behind.retain(|stored| *stored >= first);
         self.stored.push((number, self.now));
     }
 
@@ -29,6 +34,19 @@ impl Painted {
         if let Some(at) = self.stored.iter().position(|(stored, _)| *stored == number) {
             self.now = self.stored.remove(at).1;
         }
+        self.behind.retain(|stored| *stored != number);
+    }
+
+    /// Another scene replaces the smoke stored under `number`. Nobody meant to lose its strokes, as with a clear.
+    pub(super) fn leave_behind(&mut self, number: u64) {
+        if self.stored.contains(&(number, true)) {
+            self.behind.push(number);
+        }
+    }
+
+    /// Whether there are strokes that no export holds, shown or behind another scene. States before `first` are gone.
+    pub(super) fn is_lost(&self, first: u64) -> bool {
+        self.now || self.behind.iter().any(|stored| *stored >= first)
     }
 
     /// A stroke begins.
@@ -36,12 +54,12 @@ impl Painted {
         (self.now, self.exporting) = (true, false);
     }
 
-    /// An export begins.
-    pub(super) fn export(&mut self) {
-        self.exporting = true;
+    /// An export begins. Only all recorded frames hold all strokes.
+    pub(super) fn export(&mut self, all_frames: bool) {
+        self.exporting = all_frames;
     }
 
-    /// An export has ended: its files hold the strokes before it.
+    /// An export has ended: its files may hold the strokes before it.
     pub(super) fn exported(&mut self) {
         self.now &= !self.exporting;
     }
@@ -58,8 +76,15 @@ impl Session {
             return;
         }
         if let Some(export) = self.export.as_ref().filter(|export| !export.is_cancelled()) {
-            export.cancel();
-            return self.say("The export is being cancelled".into());
+            let Progress { done, total, .. } = export.progress();
+            if self.cancels_export.is_some_and(|until| Instant::now() < until) {
+                export.cancel();
+                return self.say("The export is being cancelled".into());
+            }
+            let until =
+                self.tell(format!("Esc again drops the export: {done} of {total} frames"), Instant::now());
+            self.cancels_export = Some(until);
+            return;
         }
         if self.model.draft.take().is_some() {
             return self.say("The edits of \u{201c}Box and solver\u{201d} were dropped".into());
@@ -91,7 +116,7 @@ impl Session {
     pub(super) fn losses(&self) -> Losses {
         Losses {
             settings: self.is_unsaved(),
-            strokes: self.painted.now,
+            strokes: self.painted.is_lost(self.readout.status.first_stored),
             export: self.export.as_ref().is_some_and(|export| !export.is_cancelled()),
             draft: self.model.draft.is_some(),
         }

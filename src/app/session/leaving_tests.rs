@@ -1,6 +1,8 @@
 //! Esc and leaving: what is cancelled, and what is asked for.
 
-use super::tests::{session, smoke, stroke, until};
+use std::path::Path;
+
+use super::tests::{session, smoke, step, stroke, until, until_loaded};
 use super::*;
 use crate::app::gesture::{Button, Gesture, Held};
 use crate::app::model::{Dialog, Losses};
@@ -159,4 +161,74 @@ fn leaving_asks_while_an_export_runs_and_not_after_it_has_kept_the_strokes() {
     s.act(Action::HoldExport);
     s.act(Action::Exit);
     assert!(!s.is_leaving() && s.model.dialog.is_none(), "Esc cancels the export");
+}
+
+/// Exports and waits for the end.
+fn export(s: &mut Session, format: crate::app::export::Format, range: Option<[u64; 2]>, path: &Path) {
+    s.model.export.format = format;
+    (s.model.export.range, s.model.export.size) = (range, [32, 24]);
+    s.model.export.path = Some(path.display().to_string());
+    s.act(Action::Export);
+    until(s, |s| {
+        s.follow_export(Instant::now());
+        s.model.exporting.is_none()
+    });
+    let notice = s.readout.notice.as_deref().unwrap();
+    assert!(notice.starts_with("Written to "), "{notice}");
+}
+
+#[test]
+fn only_an_export_of_all_frames_keeps_the_strokes() {
+    use crate::app::export::Format;
+    let folder = tempfile::tempdir().unwrap();
+    let mut s = session();
+    stroke(&mut s);
+    until(&mut s, |s| s.shown().serial > 1);
+    (0..3).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    let strokes = Losses { strokes: true, ..Losses::default() };
+    export(&mut s, Format::Picture, None, &folder.path().join("one.png"));
+    assert_eq!(s.losses(), strokes, "one picture is not the film");
+    export(&mut s, Format::Volumes, Some([1, 2]), &folder.path().join("some/v.####.vdb"));
+    assert_eq!(s.losses(), strokes, "some frames are not all");
+    export(&mut s, Format::Volumes, Some([0, 3]), &folder.path().join("all/v.####.vdb"));
+    assert_eq!(s.losses(), Losses::default());
+}
+
+#[test]
+fn esc_asks_before_it_throws_rendered_frames_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut s = session();
+    (0..3).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    s.model.export.format = crate::app::export::Format::Volumes;
+    s.model.export.path = Some(folder.path().join("v.####.vdb").display().to_string());
+    s.act(Action::Export);
+    s.act(Action::HoldExport);
+    s.act(Action::Exit);
+    assert!(s.export.as_ref().is_some_and(|export| !export.is_cancelled()));
+    let notice = s.readout.notice.clone().unwrap();
+    assert!(notice.contains("Esc again") && notice.contains("of 4 frames"), "{notice}");
+    s.act(Action::Exit);
+    assert!(s.export.as_ref().is_none_or(|export| export.is_cancelled()));
+    assert!(s.model.dialog.is_none() && !s.is_leaving());
+}
+
+#[test]
+fn strokes_behind_a_scene_switch_are_asked_for() {
+    let mut s = session();
+    stroke(&mut s);
+    until(&mut s, |s| s.shown().serial > 1);
+    let strokes = Losses { strokes: true, ..Losses::default() };
+    s.act(Action::Open("colors"));
+    until_loaded(&mut s);
+    assert_eq!(s.losses(), strokes, "undo brings them back");
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    assert_eq!(s.losses(), strokes, "they are back");
+    s.act(Action::Undo);
+    assert_eq!(s.losses(), Losses::default());
+    s.act(Action::Open("colors"));
+    until_loaded(&mut s);
+    assert_eq!(s.losses(), Losses::default());
 }
