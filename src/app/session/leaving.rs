@@ -72,6 +72,7 @@ impl Session {
             || std::mem::take(&mut self.model.help)
             || self.cancel_drag()
             || std::mem::take(&mut self.model.playback.playing)
+            || self.model.playback.at.take().is_some()
         {
             return;
         }

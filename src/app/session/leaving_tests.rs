@@ -163,6 +163,21 @@ fn leaving_asks_while_an_export_runs_and_not_after_it_has_kept_the_strokes() {
     assert!(!s.is_leaving() && s.model.dialog.is_none(), "Esc cancels the export");
 }
 
+#[test]
+fn esc_on_a_recorded_frame_returns_to_the_present() {
+    let mut s = session();
+    (0..3).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    stroke(&mut s);
+    s.model.draft = Some(Draft { resolution: Some(24), ..Draft::default() });
+    (s.model.playback.at, s.model.playback.playing) = (Some(1), true);
+    s.turn_pages(Instant::now());
+    s.act(Action::Exit);
+    assert!(!s.model.playback.playing && s.model.playback.at.is_some());
+    s.act(Action::Exit);
+    assert!(s.model.playback.at.is_none() && s.model.dialog.is_none() && s.model.draft.is_some());
+}
+
 /// Exports and waits for the end.
 fn export(s: &mut Session, format: crate::app::export::Format, range: Option<[u64; 2]>, path: &Path) {
     s.model.export.format = format;
