@@ -185,6 +185,12 @@ fn is_same(a: &Arc<Scene>, b: &Arc<Scene>) -> bool {
         || reads_same(a, b)
             && (&a.sources, &a.forces, &a.solids) == (&b.sources, &b.forces, &b.solids)
             && a.look.lights == b.look.lights
+            && surfaces(a) == surfaces(b)
+}
+
+/// Colours and roughness of the solids.
+fn surfaces(scene: &Scene) -> (&[[f32; 3]], &[f32]) {
+    (&scene.look.solids, &scene.look.roughness)
 }
 
 /// Whether two scenes come from the same text.
@@ -392,7 +398,7 @@ impl Settings {
         .map(|(name, values)| (name.to_owned(), values))
         .to_vec();
         for (ink, (smoke, color)) in Ink::ALL.iter().zip(p.smoke.iter().zip(look.colors)) {
-            let ink = ink.name().to_lowercase();
+            let ink = ink.called(self);
             parts.push((format!("{ink} buoyancy"), vec![smoke.buoyancy]));
             parts.push((format!("{ink} dissipation"), vec![smoke.dissipation]));
             parts.push((format!("{ink} diffusion"), vec![smoke.diffusion]));
@@ -466,7 +472,10 @@ fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
         std::cmp::Ordering::Equal => first.map(|n| format!("{what} {}", n + 1)),
     };
     let sources = from.sources.iter().zip(&to.sources).position(|(a, b)| a != b);
-    let solids = from.solids.iter().zip(&to.solids).position(|(a, b)| a != b);
+    let (old, new) = (surfaces(from), surfaces(to));
+    let same_surface = |n: usize| (old.0.get(n), old.1.get(n)) == (new.0.get(n), new.1.get(n));
+    let solids =
+        from.solids.iter().zip(&to.solids).enumerate().position(|(n, (a, b))| a != b || !same_surface(n));
     let forces = from.forces.iter().zip(&to.forces).position(|(a, b)| a != b);
     let lights = from.look.lights.iter().zip(&to.look.lights).position(|(a, b)| a != b);
     of("source", [from.sources.len(), to.sources.len()], sources)
@@ -490,11 +499,27 @@ mod tests {
             Settings::change(&plain, &settings)
         };
         assert_eq!(after(|s| s.params.vorticity = 2.0), "vorticity");
-        assert_eq!(after(|s| s.params.smoke[1].buoyancy = 2.0), "green buoyancy");
-        assert_eq!(after(|s| s.look.colors[2] = [0.5; 3]), "blue colour");
+        assert_eq!(after(|s| s.params.smoke[1].buoyancy = 2.0), "Green (G) buoyancy");
+        let mut cream = plain.clone();
+        cream.look.colors[0] = [0.9, 0.85, 0.75];
+        let mut rising = cream.clone();
+        rising.params.smoke[0].buoyancy = 2.0;
+        assert_eq!(Settings::change(&cream, &rising), "Cream (R) buoyancy");
+        assert_eq!(after(|s| s.look.colors[2] = [0.5; 3]), "Blue (B) colour");
         assert_eq!(after(|s| s.look.floor = None), "floor");
         assert_eq!(after(|s| s.brush.ink = Ink::Blue), "brush colour");
         assert_eq!(after(|s| (s.look.exposure, s.look.fade) = (1.0, 0.1)), "look");
+    }
+
+    #[test]
+    fn the_surface_of_a_solid_belongs_to_it() {
+        let ball = "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [0.3, 0.3, 0.3]\n";
+        let of =
+            |text: &str| Settings::of(Arc::new(Scene::parse("s", &format!("{ball}{ball}{text}")).unwrap()));
+        let plain = of("");
+        for text in ["roughness = 0.2\n", "color = [0.1, 0.2, 0.3]\n"] {
+            assert_eq!(Settings::change(&plain, &of(text)), "solid 2", "{text}");
+        }
     }
 
     #[test]

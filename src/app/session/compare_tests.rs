@@ -44,8 +44,8 @@ fn two_copies_stay_in_step_and_differ_only_by_what_differs() {
     assert!(smoke(&s, Side::A) == smoke(&s, Side::B), "equal settings, equal bits");
     s.act(Action::OtherSide);
     set(&mut s, |settings| settings.params.smoke[0].buoyancy = -9.0);
-    assert_eq!(s.model.settings.differences(), [("red buoyancy".into(), "0".into(), "-9".into())]);
-    assert_eq!(s.model.history.undoes(), Some("red buoyancy of B"));
+    assert_eq!(s.model.settings.differences(), [("Red (R) buoyancy".into(), "0".into(), "-9".into())]);
+    assert_eq!(s.model.history.undoes(), Some("Red (R) buoyancy of B"));
     step(&mut s, 4);
     assert_eq!(steps(&s), [9, 9]);
     assert_eq!(smoke(&s, Side::A).1, smoke(&s, Side::B).1);
