@@ -4,7 +4,7 @@ use egui::{Button, ComboBox, DragValue, RichText, TextEdit, Ui, vec2};
 
 use super::row::{fine, suffix};
 use super::section::{Head, section};
-use super::typed_number::typed;
+use super::typed_number::{self, Field};
 use super::{Out, keyframes, light_and_tone, theme};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
@@ -15,6 +15,8 @@ use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
 
 const LABEL: f32 = 118.0;
+/// Height of a row \[pt\].
+const HEIGHT: f32 = 20.0;
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let head = Head { title: "Objects", effect: Some(Effect::ActsNow), changed: false };
@@ -26,6 +28,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
         }
         list(ui, model, out);
         add(ui, model, out);
+        forget_notices(ui, model.selected);
         match model.selected {
             Some(Selected::Object(list, n)) if n < objects::count(&model.settings.scene, list) => {
                 sheet(ui, model, list, n, out);
@@ -41,6 +44,15 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
             _ => hint(ui),
         }
     });
+}
+
+/// A notice belongs to the object whose number was typed.
+fn forget_notices(ui: &mut Ui, selected: Option<Selected>) {
+    let id = egui::Id::new("the object of the notices");
+    let before = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id, selected), selected));
+    if before != selected {
+        parameter::all().for_each(|parameter| typed_number::forget(ui, &parameter.path));
+    }
 }
 
 fn hint(ui: &mut Ui) {
@@ -242,9 +254,8 @@ fn control(
     out: &mut Out,
 ) -> Option<Entry> {
     let mut new = None;
-    ui.horizontal(|ui| {
-        ui.set_min_height(22.0);
-        let (rect, response) = ui.allocate_exact_size(vec2(LABEL, 20.0), egui::Sense::hover());
+    typed_number::row(ui, |ui| {
+        let (rect, response) = ui.allocate_exact_size(vec2(LABEL, HEIGHT), egui::Sense::hover());
         let at = rect.left_center() + vec2(10.0, 0.0);
         let font = egui::FontId::proportional(13.0);
         ui.painter().text(at, egui::Align2::LEFT_CENTER, label(key), font, theme::QUIET);
@@ -261,22 +272,20 @@ fn control(
                 let changed = ui.color_edit_button_rgb(&mut color).changed();
                 changed.then(|| Entry::of_all(color))
             }),
-            (_, Entry::Numbers(list)) => numbers_control(ui, parameter, list),
+            (_, Entry::Numbers(list)) => numbers_control(ui, parameter, list, out),
             (Kind::Whole, Entry::Whole(n)) => {
-                let mut n = *n;
-                ui.add(
-                    DragValue::new(&mut n)
-                        .range(*parameter.hard.start() as i64..=*parameter.hard.end() as i64),
-                )
-                .changed()
-                .then_some(Entry::Whole(n))
+                let (mut n, before) = (*n, *n);
+                let response = field(parameter, 90.0).show(ui, DragValue::new(&mut n).speed(0.1));
+                out.places.insert(&parameter.path, response.rect);
+                (n != before).then_some(Entry::Whole(n))
             }
             (_, Entry::Number(_) | Entry::Whole(_)) => {
                 let mut x = entry.number().unwrap_or_default();
-                let field = number(parameter, &mut x);
-                let response = ui.add_sized([90.0, 20.0], field);
+                let number = number(&mut x).suffix(suffix(parameter));
+                let response = field(parameter, 90.0).show(ui, number);
                 out.places.insert(&parameter.path, response.rect);
-                response.changed().then(|| Entry::of(x as f32))
+                // A text being typed is a change of the field, too.
+                (Some(x) != entry.number()).then(|| Entry::of(x as f32))
             }
             (_, Entry::Flag(on)) => {
                 let mut on = *on;
@@ -288,33 +297,36 @@ fn control(
             }
         };
     });
+    typed_number::notice(ui, &parameter.path);
     new
 }
 
-fn number<'a>(parameter: &Parameter, x: &'a mut f64) -> DragValue<'a> {
-    let (speed, unit) = (0.01 * x.abs().max(0.05), parameter.short_unit());
-    let hard = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
-    DragValue::new(x)
-        .range(hard)
-        .speed(speed)
-        .update_while_editing(false)
-        .custom_parser(move |text| typed(text, unit).ok())
-        .custom_formatter(|x, _| fine(x))
-        .suffix(suffix(parameter))
+fn number(x: &mut f64) -> DragValue<'_> {
+    let speed = 0.01 * x.abs().max(0.05);
+    DragValue::new(x).speed(speed).custom_formatter(|x, _| fine(x))
 }
 
-fn numbers_control(ui: &mut Ui, parameter: &Parameter, list: &[f64]) -> Option<Entry> {
+/// Field for a number of a parameter.
+fn field(parameter: &'static Parameter, width: f32) -> Field<'static> {
+    let range = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
+    let whole = parameter.kind == Kind::Whole;
+    Field { name: &parameter.path, unit: parameter.short_unit(), range, whole, width }
+}
+
+fn numbers_control(ui: &mut Ui, parameter: &'static Parameter, list: &[f64], out: &mut Out) -> Option<Entry> {
+    let old = list;
     let mut list = list.to_vec();
-    let mut changed = false;
     ui.spacing_mut().item_spacing.x = 3.0;
-    for x in &mut list {
-        let field = number(parameter, x).suffix("").speed(0.005);
-        changed |= ui.add_sized([56.0, 20.0], field).changed();
+    for (n, x) in list.iter_mut().enumerate() {
+        let response = field(parameter, 56.0).show(ui, number(x).speed(0.005));
+        if n == 0 {
+            out.places.insert(&parameter.path, response.rect);
+        }
     }
     let unit = RichText::new(parameter.short_unit()).size(11.0).color(theme::QUIET);
     ui.label(unit);
     let short = |x: f64| f64::from(objects::tidy(x as f32, 1e-4 * (x.abs() as f32).max(1e-2)));
-    changed.then(|| Entry::Numbers(list.into_iter().map(short).collect()))
+    (list != old).then(|| Entry::Numbers(list.into_iter().map(short).collect()))
 }
 
 pub(super) fn words_control(ui: &mut Ui, key: &str, words: Words, word: &str) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use egui::{Button, Context, DragValue, Frame, Margin, RichText, Slider, TopBottomPanel, Ui, vec2};
 
+use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::model::Playback;
@@ -10,11 +11,15 @@ use crate::scene::memory;
 /// Width of the numbers at the right of the slider \[pt\].
 const NUMBERS: f32 = 96.0;
 
+/// Name of the field of the playback speed.
+const SPEED: &str = "timeline.speed";
+
 pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
     let [first, last] = playback.range;
     if first == last && playback.at.is_none() {
         return;
     }
+    let limits = Field { name: SPEED, unit: "×", range: 0.1..=8.0, whole: false, width: 44.0 };
     let frame = Frame::new().fill(theme::GROUND).inner_margin(Margin::symmetric(10, 5));
     TopBottomPanel::bottom("timeline").frame(frame).show_separator_line(false).show(ctx, |ui| {
         ui.horizontal(|ui| {
@@ -22,14 +27,16 @@ pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
             let help = "Play the recorded frames (P). The simulation pauses meanwhile.";
             button(ui, play, help, playback.playing, Action::Play, out);
             ui.toggle_value(&mut playback.looped, "⟲").on_hover_text("Restart after the last frame.");
-            let speed =
-                DragValue::new(&mut playback.speed).range(0.1..=8.0).speed(0.02).max_decimals(2).suffix("×");
-            ui.add(speed).on_hover_text("Playback speed: 1 is that of the simulation.");
+            let speed = DragValue::new(&mut playback.speed).speed(0.02).max_decimals(2).suffix("×");
+            let speed = limits.show(ui, speed);
+            out.places.insert(SPEED, speed.rect);
+            speed.on_hover_text("Playback speed: 1 is that of the simulation.");
             scrub(ui, playback, out);
             let present = playback.at.is_none();
             let help = "Show the present. Run continues from the shown frame.";
             button(ui, "Live", help, present, Action::Present, out);
         });
+        typed_number::notice(ui, SPEED);
     });
 }
 

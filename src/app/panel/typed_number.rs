@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
-use egui::{DragValue, Id, Response, RichText, Ui, vec2};
+use egui::{Align, DragValue, Id, Layout, Response, RichText, TextStyle, Ui, vec2};
 
 use super::row::fine;
 use super::theme;
@@ -108,8 +108,21 @@ impl Field<'_> {
     }
 }
 
+/// A row as high as number fields. egui would lower each field of a row that grows with them.
+pub(super) fn row(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    let padding = 2.0 * ui.spacing().button_padding.y;
+    let height = (ui.text_style_height(&TextStyle::Button) + padding).max(ui.spacing().interact_size.y);
+    let size = vec2(ui.available_width(), height.ceil());
+    ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), contents);
+}
+
 fn id(name: &str) -> Id {
     Id::new(("typed number", name))
+}
+
+/// Forgets what was wrong with the last number of these fields.
+pub(super) fn forget(ui: &mut Ui, name: &str) {
+    ui.data_mut(|data| data.remove::<String>(id(name)));
 }
 
 /// Says what was wrong with the last number typed into the fields of this name.

@@ -81,3 +81,34 @@ fn the_size_of_text_stays_between_its_limits() {
     rig.show([]);
     assert_eq!(rig.ctx.zoom_factor(), 1.0);
 }
+
+#[test]
+fn fields_of_objects_say_what_they_cannot_read_or_clamp() {
+    use crate::app::objects::Selected;
+    use crate::scene::edits::{Change, Entry, List};
+    let mut rig = Rig::new();
+    rig.model.selected = Some(Selected::Object(List::Source, 0));
+    let name = "source.#.shape.sphere.radius";
+    let name = if rig.show([]).places.contains_key(name) { name } else { "source.#.emit.red" };
+    rig.type_into(name, "abc");
+    assert!(rig.says("is no number") && rig.model.edits.is_empty(), "{:?}", rig.texts);
+    rig.type_into(name, "-99999999");
+    assert!(rig.says("is the least; -99999999 was typed"), "{:?}", rig.texts);
+    let last = rig.model.edits.last().cloned();
+    assert!(matches!(last, Some(Change::Set(_, Some(Entry::Number(_))))), "{last:?}");
+    rig.type_into(name, "0.1");
+    assert!(!rig.says("was typed"));
+    // The vectors too.
+    rig.model.selected = Some(Selected::Camera);
+    rig.type_into("render.camera.target", "abc");
+    assert!(rig.says("is no number") && rig.model.camera.is_none(), "{:?}", rig.texts);
+}
+
+#[test]
+fn the_speed_of_playback_says_its_limits() {
+    let mut rig = Rig::new();
+    rig.model.playback.range = [0, 9];
+    rig.type_into("timeline.speed", "99");
+    assert_eq!(rig.model.playback.speed, 8.0);
+    assert!(rig.says("8 is the most; 99 was typed"), "{:?}", rig.texts);
+}
