@@ -60,6 +60,8 @@ pub enum Action {
     Open(&'static str),
     /// Switch to a recent scene file.
     Recent(usize),
+    /// Open the section of the export.
+    ShowExport,
     /// Export the recorded frames.
     Export,
     /// Pause or continue the export.
@@ -108,7 +110,7 @@ const fn plain(key: &'static str, action: Action, help: &'static str) -> Binding
 }
 
 /// All keys, in the order the help shows them.
-pub const BINDINGS: [Binding; 32] = [
+pub const BINDINGS: [Binding; 33] = [
     plain("Space", Action::RunPause, "run, pause"),
     plain(".", Action::Step, "one step"),
     plain("Home", Action::Restart, "start over"),
@@ -137,6 +139,7 @@ pub const BINDINGS: [Binding; 32] = [
     ctrl("O", false, Action::OpenFile, "open a scene file"),
     ctrl("S", false, Action::Save, "save the scene"),
     ctrl("S", true, Action::SaveAs, "save it as another file"),
+    ctrl("E", false, Action::ShowExport, "export the recorded frames"),
     plain("Tab", Action::TogglePanel, "show or hide the panel"),
     plain("F1", Action::ToggleHelp, "this help"),
     plain("F12", Action::Picture, "save a picture"),
@@ -222,6 +225,7 @@ impl Action {
             Self::Browse => "browse",
             Self::Restart => "restart",
             Self::Open(name) => name,
+            Self::ShowExport => "timeline.export",
             Self::Export => "export",
             Self::HoldExport => "export.hold",
             Self::CancelExport => "export.cancel",

@@ -3,6 +3,7 @@
 //! those that were shown.
 
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use super::session::compare::of_side;
 use super::settings::Side;
 use crate::look::{Camera, Look};
-use crate::output::video::{self, Clip, Ffmpeg};
+use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, Pattern, png};
 use crate::render::exposure::exposed;
@@ -31,17 +32,27 @@ pub enum Format {
     Frames,
     /// A film.
     Video,
+    /// An animated PNG: a film without ffmpeg.
+    Animation,
     /// One OpenVDB file per frame.
     Volumes,
 }
 
 impl Format {
     /// All formats in the order of the panel.
-    pub const ALL: [Self; 4] = [Self::Picture, Self::Frames, Self::Video, Self::Volumes];
+    pub const ALL: [Self; 5] = [Self::Picture, Self::Frames, Self::Video, Self::Animation, Self::Volumes];
+
+    /// The first choice: a film in the format that this machine can write.
+    fn of_machine(folders: Option<OsString>) -> Self {
+        let file = format!("ffmpeg{}", std::env::consts::EXE_SUFFIX);
+        let installed =
+            folders.is_some_and(|list| std::env::split_paths(&list).any(|at| at.join(&file).is_file()));
+        if installed { Self::Video } else { Self::Animation }
+    }
 
     /// Name in the panel.
     pub fn name(self) -> &'static str {
-        ["picture", "frames", "video", "volumes"][self as usize]
+        ["picture", "frames", "video", "apng", "volumes"][self as usize]
     }
 
     /// Default file name for `scene`.
@@ -50,6 +61,7 @@ impl Format {
             Self::Picture => format!("{scene}.png"),
             Self::Frames => format!("{scene}-frames/{scene}.####.png"),
             Self::Video => format!("{scene}.mp4"),
+            Self::Animation => format!("{scene}.apng"),
             Self::Volumes => format!("{scene}-volumes/{scene}.####.vdb"),
         }
     }
@@ -70,7 +82,8 @@ pub struct Form {
 
 impl Default for Form {
     fn default() -> Self {
-        Self { format: Format::Video, size: [1280, 720], range: None, path: None }
+        let format = Format::of_machine(std::env::var_os("PATH"));
+        Self { format, size: [1280, 720], range: None, path: None }
     }
 }
 
@@ -231,6 +244,7 @@ fn write(job: &Job, shared: &Shared, wake: &impl Fn()) -> Result<String, String>
 enum Sink {
     Files(Pattern),
     Film(Box<Ffmpeg>, PathBuf),
+    Animation(Box<Apng>, PathBuf),
 }
 
 impl Sink {
@@ -240,10 +254,22 @@ impl Sink {
         if let Some(folder) = first.parent().filter(|folder| *folder != Path::new("")) {
             std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
         }
-        if job.format == Format::Video {
+        let extension = first.extension().map(|e| e.to_string_lossy().to_lowercase());
+        let is_film = matches!(job.format, Format::Video | Format::Animation);
+        if is_film && extension.as_deref() == Some("apng") {
+            let clip = Clip { size: job.size, frame_rate: job.rate, frames: job.frames.len() as u32 };
+            let film = Apng::create(&first, Existing::Keep, clip).map_err(|error| error.to_string())?;
+            return Ok(Self::Animation(Box::new(film), first));
+        }
+        if job.format == Format::Animation {
+            return Err(format!("{} is no animated PNG: its name ends in .apng", first.display()));
+        }
+        if is_film {
             let installed = video::ffmpeg_is_installed().map_err(|error| error.to_string())?;
             if !installed {
-                return Err("a film takes ffmpeg, which is not installed; export frames instead".into());
+                return Err(
+                    "a video takes ffmpeg, which is not installed; choose apng, which needs nothing".into()
+                );
             }
             let size = job.size.map(|n| n.next_multiple_of(2));
             let clip = Clip { size, frame_rate: job.rate, frames: job.frames.len() as u32 };
@@ -268,6 +294,7 @@ impl Sink {
                 let size = job.size.map(|n| n.next_multiple_of(2));
                 film.picture(&picture(job, renderer, snapshot, size))
             }
+            Self::Animation(film, _) => film.picture(&picture(job, renderer, snapshot, job.size)),
             Self::Files(pattern) if job.format == Format::Volumes => {
                 let frame = volume::Frame { number, rate: job.rate };
                 let plain = Look::default();
@@ -290,6 +317,7 @@ impl Sink {
     fn finish(self) -> Result<String, String> {
         let path = match self {
             Self::Film(film, path) => film.finish().map(|()| path).map_err(|error| said(&error))?,
+            Self::Animation(film, path) => film.finish().map(|()| path).map_err(|error| said(&error))?,
             Self::Files(pattern) if pattern.is_numbered() => {
                 pattern.path(0).parent().unwrap_or(Path::new("")).to_owned()
             }
@@ -420,6 +448,7 @@ mod tests {
             (Format::Frames, "a/s.####.png", b"\x89PNG".as_slice()),
             (Format::Volumes, "b/s.####.vdb", b" BDV".as_slice()),
             (Format::Picture, "one.png", b"\x89PNG".as_slice()),
+            (Format::Animation, "film.apng", b"\x89PNG".as_slice()),
         ] {
             let path = folder.path().join(name).display().to_string();
             s.model.export = Form { format, size: [64, 48], range: Some([1, 2]), path: Some(path.clone()) };
@@ -427,7 +456,8 @@ mod tests {
             until(&mut s, |s| s.model.exporting.is_none());
             let notice = s.readout.notice.clone().unwrap();
             assert!(notice.starts_with("Written to "), "{notice}");
-            let numbers = if format == Format::Picture { vec![0] } else { vec![1, 2] };
+            let is_one = matches!(format, Format::Picture | Format::Animation);
+            let numbers = if is_one { vec![0] } else { vec![1, 2] };
             for number in numbers {
                 let file = Pattern::from_str(&path).unwrap().path(number);
                 assert!(std::fs::read(&file).unwrap().starts_with(bytes), "{}", file.display());
@@ -440,11 +470,37 @@ mod tests {
     }
 
     #[test]
+    fn a_film_has_all_frames_also_where_ffmpeg_is_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Format::of_machine(None), Format::Animation);
+        assert_eq!(Format::of_machine(Some(folder.path().into())), Format::Animation);
+        std::fs::write(folder.path().join(format!("ffmpeg{}", std::env::consts::EXE_SUFFIX)), "").unwrap();
+        assert_eq!(Format::of_machine(Some(folder.path().into())), Format::Video);
+        let mut s = recorded();
+        let path = folder.path().join("film.apng");
+        let typed = Some(path.display().to_string());
+        s.model.export = Form { format: Format::Animation, size: [33, 24], range: None, path: typed };
+        s.act(Action::Export);
+        until(&mut s, |s| s.model.exporting.is_none());
+        let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
+        let reader = ::png::Decoder::new(file).read_info().unwrap();
+        assert_eq!(reader.info().animation_control().unwrap().num_frames, 4);
+        assert_eq!((reader.info().width, reader.info().height), (33, 24));
+        // A video whose typed name says so is one, too.
+        let typed = Some(folder.path().join("other.apng").display().to_string());
+        s.model.export = Form { format: Format::Video, size: [33, 24], range: None, path: typed };
+        s.act(Action::Export);
+        until(&mut s, |s| s.model.exporting.is_none());
+        assert!(s.readout.notice.as_deref().unwrap().starts_with("Written to "), "{:?}", s.readout.notice);
+    }
+
+    #[test]
     fn an_export_can_be_held_and_cancelled_and_leaves_no_half_of_a_film() {
         let folder = tempfile::tempdir().unwrap();
         let mut s = recorded();
         let path = folder.path().join("film.mp4");
-        s.model.export = Form { size: [64, 48], path: Some(path.display().to_string()), ..Form::default() };
+        let path = Some(path.display().to_string());
+        s.model.export = Form { format: Format::Video, size: [64, 48], path, ..Form::default() };
         s.act(Action::Export);
         s.act(Action::HoldExport);
         s.act(Action::CancelExport);

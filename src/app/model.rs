@@ -43,6 +43,8 @@ pub struct Model {
     pub search: String,
     /// The folded sections of the panel.
     pub closed: BTreeSet<String>,
+    /// Section to bring into view.
+    pub revealed: Option<&'static str>,
     /// Recent scene files, the newest first.
     pub recent: Vec<PathBuf>,
     /// The selected object.
@@ -178,6 +180,7 @@ impl Model {
             help: false,
             search: String::new(),
             closed: FOLDED.map(str::to_owned).into(),
+            revealed: None,
             recent: Vec::new(),
             selected: None,
             camera: None,
@@ -193,6 +196,14 @@ impl Model {
 }
 
 impl Model {
+    /// Opens a section of the panel and brings it into view.
+    pub fn reveal(&mut self, section: &'static str) {
+        self.panel = true;
+        self.search.clear();
+        self.closed.remove(section);
+        self.revealed = Some(section);
+    }
+
     /// Takes over the persistent state of the last run.
     pub fn recall(&mut self, remembered: &Remembered) {
         self.panel = !remembered.hidden;

@@ -250,6 +250,7 @@ impl Session {
                 self.model.settings.brush.erases = false;
             }
             Action::Erase if !self.is_loading() => self.model.settings.brush.erases ^= true,
+            Action::ShowExport => self.model.reveal("Export"),
             Action::Export => self.export(),
             Action::HoldExport => self.export.iter().for_each(Export::pause),
             Action::CancelExport => self.export.iter().for_each(Export::cancel),

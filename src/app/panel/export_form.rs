@@ -19,7 +19,7 @@ const NAME: &str = "export";
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let head = Head { title: "Export", effect: None, changed: false };
     section(ui, head, out, |ui, out| {
-        if !out.finds_words("export video film frames volumes vdb picture png mp4") {
+        if !out.finds_words("export video film frames volumes vdb picture png apng mp4") {
             return;
         }
         match model.exporting.clone() {
@@ -46,7 +46,8 @@ fn form(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         for format in Format::ALL {
             let label = ui.selectable_label(form.format == format, format.name());
             out.places.insert(
-                ["export.picture", "export.frames", "export.video", "export.volumes"][format as usize],
+                ["export.picture", "export.frames", "export.video", "export.apng", "export.volumes"]
+                    [format as usize],
                 label.rect,
             );
             if label.clicked() && form.format != format {
@@ -74,14 +75,16 @@ fn form(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let note = match form.format {
         Format::Picture => "What is shown now, rendered finely.",
         Format::Volumes => "OpenVDB: densities and temperature of the recorded frames.",
-        Format::Frames | Format::Video => "The recorded frames, seen as now.",
+        Format::Frames => "The recorded frames, seen as now.",
+        Format::Video => "The recorded frames, seen as now; ffmpeg writes mp4, webm or gif.",
+        Format::Animation => "The recorded frames, seen as now; browsers play it, and it needs no ffmpeg.",
     };
     ui.label(RichText::new(note).size(11.5).color(theme::QUIET));
     button(ui, "Export", Action::Export, out);
 }
 
 fn size(ui: &mut Ui, size: &mut [u32; 2]) {
-    ui.horizontal(|ui| {
+    typed_number::row(ui, |ui| {
         ui.add_space(10.0);
         ui.label(RichText::new("Size").color(theme::QUIET));
         let field = || Field { name: NAME, unit: "px", range: 16.0..=16384.0, whole: true, width: 52.0 };
@@ -101,7 +104,7 @@ fn size(ui: &mut Ui, size: &mut [u32; 2]) {
 
 fn range(ui: &mut Ui, range: &mut Option<[u64; 2]>, [first, last]: [u64; 2]) {
     let [mut from, mut to] = range.unwrap_or([first, last]).map(|n| n.clamp(first, last));
-    ui.horizontal(|ui| {
+    typed_number::row(ui, |ui| {
         ui.add_space(10.0);
         ui.label(RichText::new("Frames").color(theme::QUIET));
         let field = |from: u64, to: u64| {

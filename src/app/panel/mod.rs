@@ -49,6 +49,8 @@ pub struct Out {
     found: bool,
     /// The folded sections.
     closed: BTreeSet<String>,
+    /// Section to scroll to, until it is open.
+    revealed: Option<&'static str>,
 }
 
 impl Out {
@@ -73,8 +75,9 @@ impl Out {
 pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     release_focus(ctx, model);
     shown_field::scale_by_keys(ctx);
-    let mut out =
-        Out { search: model.search.trim().to_lowercase(), closed: model.closed.clone(), ..Out::default() };
+    let search = model.search.trim().to_lowercase();
+    let (closed, revealed) = (model.closed.clone(), model.revealed);
+    let mut out = Out { search, closed, revealed, ..Out::default() };
     if model.panel {
         let frame = Frame::new().fill(theme::GROUND);
         SidePanel::right("panel").exact_width(theme::WIDTH).resizable(false).frame(frame).show(ctx, |ui| {
@@ -90,6 +93,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     dialog::show(ctx, model, &mut out);
     note_history(ctx, model);
     model.closed.clone_from(&out.closed);
+    model.revealed = out.revealed;
     out
 }
 

@@ -40,6 +40,12 @@ pub fn section(ui: &mut Ui, head: Head, out: &mut Out, contents: impl FnOnce(&mu
         }
     }
     out.places.insert(head.title, rect);
+    if out.revealed == Some(head.title) {
+        ui.scroll_to_rect(rect, Some(Align::TOP));
+        // It grows while it opens, and so does the way to it.
+        out.revealed = out.revealed.filter(|_| state.openness(ui.ctx()) < 1.0);
+        ui.ctx().request_repaint();
+    }
     arrow(ui, rect, state.openness(ui.ctx()));
     let at = rect.left_center() + vec2(22.0, 0.0);
     let color = if response.hovered() { egui::Color32::WHITE } else { theme::TEXT };

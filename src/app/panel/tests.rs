@@ -501,3 +501,18 @@ fn a_press_elsewhere_takes_the_keyboard_from_a_text_field() {
         assert!(!rig.ctx.wants_keyboard_input(), "at {elsewhere:?}");
     }
 }
+
+#[test]
+fn a_revealed_section_is_opened_and_scrolled_to() {
+    let mut rig = Rig::new();
+    rig.size = vec2(1000.0, 500.0);
+    rig.model.closed.insert("Export".into());
+    rig.model.playback.range = [0, 9];
+    let export = rig.place("timeline.export").center();
+    assert_eq!(rig.click(export), [Action::ShowExport]);
+    rig.model.reveal("Export");
+    (0..30).for_each(|_| drop(rig.show([])));
+    let places = rig.show([]).places;
+    let shown = |name: &str| (0.0..500.0).contains(&places[name].center().y);
+    assert!(shown("Export") && shown("export") && rig.model.revealed.is_none(), "{:?}", places["export"]);
+}

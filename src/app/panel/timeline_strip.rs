@@ -35,6 +35,9 @@ pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
             let present = playback.at.is_none();
             let help = "Show the present. Run continues from the shown frame.";
             button(ui, "Live", help, present, Action::Present, out);
+            let help =
+                format!("Write the frames to a film, pictures or volumes ({}).", Action::ShowExport.key());
+            button(ui, "Export", &help, false, Action::ShowExport, out);
         });
         typed_number::notice(ui, SPEED);
     });
@@ -43,7 +46,7 @@ pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
 fn scrub(ui: &mut Ui, playback: &mut Playback, out: &mut Out) {
     let [first, last] = playback.range;
     let mut shown = playback.at.unwrap_or(last);
-    ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 60.0).max(60.0);
+    ui.spacing_mut().slider_width = (ui.available_width() - NUMBERS - 120.0).max(60.0);
     let slider = Slider::new(&mut shown, first..=last).show_value(false);
     let used = memory::human(playback.bytes as u64);
     let most = memory::human(playback.limit as u64);
