@@ -34,7 +34,9 @@ pub(super) fn show(
     range: impl Fn(Quantity) -> [f32; 2],
 ) {
     let view = View { session, rect, size: Vector2::new(rect.width(), rect.height()) };
-    if stretched && session.model.settings.look.outline {
+    let outline = session.model.settings.look.outline;
+    let at_a_side = session.ball().is_some() && session.ball_depth() < session.cursor.radius;
+    if (stretched && outline) || (at_a_side && !outline) {
         edges(painter, &view);
     }
     if session.ball().is_some() {
@@ -161,7 +163,7 @@ fn handles(painter: &Painter, view: &View) {
     }
 }
 
-/// The outline of a solid at its handle, and a line from its present place, while it follows the hand: a solid
+/// The outline of a solid at its handle, and a line from its place in the picture, while it follows the hand: a solid
 /// moves through the smoke no faster than the solver can follow.
 fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
     let session = view.session;

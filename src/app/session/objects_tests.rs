@@ -426,3 +426,16 @@ fn the_ring_of_a_solid_is_where_the_recorded_frame_has_it() {
     let [x, y, _] = s.model.settings.scene.solids[0].position;
     assert!((x - 0.6).abs() < 0.06 && y > 0.84, "{x} {y}");
 }
+
+#[test]
+fn a_ball_that_paints_nothing_is_dim() {
+    let mut s = session();
+    let brightness = |s: &mut Session, at: [f32; 2]| {
+        s.hover(at.into(), Instant::now());
+        s.ball().unwrap().color[0]
+    };
+    let inside = brightness(&mut s, [400.0, 300.0]);
+    assert!(s.ball_depth() > 0.0);
+    let outside = brightness(&mut s, [5.0, 5.0]);
+    assert!(s.ball_depth() < 0.0 && outside < 0.5 * inside, "{inside} {outside}");
+}

@@ -23,6 +23,9 @@ const ERASING: &str = "erasing";
 /// Linear colour of an erasing ball.
 const ERASER: [f32; 3] = [0.9, 0.9, 0.9];
 
+/// Brightness of a ball outside of the box, which paints nothing.
+const OUTSIDE: f32 = 0.25;
+
 /// Notches of the wheel per point of a zooming drag.
 const NOTCHES_PER_POINT: f32 = 0.04;
 
@@ -56,11 +59,20 @@ impl Session {
             Some(gesture) => gesture == Gesture::Paint,
         };
         let brush = &self.model.settings.brush;
+        let color = if brush.erases { ERASER } else { brush.color(brush.ink, &self.model.settings.look) };
+        let dim = if self.ball_depth() < -self.cursor.radius { OUTSIDE } else { 1.0 };
         (self.pointer.at.is_some() && painting).then(|| render::Cursor {
             center: self.cursor.center.into(),
             radius: self.cursor.radius,
-            color: if brush.erases { ERASER } else { brush.color(brush.ink, &self.model.settings.look) },
+            color: color.map(|x| x * dim),
         })
+    }
+
+    /// Distance of the middle of the ball from the nearest side of the box \[m\]; negative outside.
+    pub fn ball_depth(&self) -> f32 {
+        let [low, high] = self.box_shown();
+        let p = self.cursor.center;
+        (0..3).map(|a| (p[a] - low[a]).min(high[a] - p[a])).fold(f32::INFINITY, f32::min)
     }
 
     /// Values of the cell at the centre of the ball.
