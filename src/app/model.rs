@@ -39,6 +39,8 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
+    /// Say how to paint: until the first stroke.
+    pub hint: bool,
     /// Search text of the panel.
     pub search: String,
     /// The folded sections of the panel.
@@ -178,6 +180,7 @@ impl Model {
             slice: Slice::default(),
             panel: true,
             help: false,
+            hint: true,
             search: String::new(),
             closed: FOLDED.map(str::to_owned).into(),
             revealed: None,

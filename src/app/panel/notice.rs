@@ -47,8 +47,8 @@ fn line(model: &Model, readout: &Readout) -> Option<(String, Color32)> {
             readout.stats.warning().map(|warning| (warning, theme::ALARM))
         }
         State::Running if grows(model).is_some() => grows(model).map(|text| (text, theme::ALARM)),
-        _ if readout.stats.step == 0 && readout.status.state == State::Paused => {
-            let text = "Space runs    drag paints    right drag orbits    F1 shows all keys";
+        _ if model.hint => {
+            let text = "Drag paints    right drag orbits    Space runs and pauses    F1 shows all keys";
             Some((text.into(), theme::TEXT))
         }
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use egui::{Align, Color32, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align, Align2, Color32, FontId, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
 use super::section::{Head, section};
 use super::{Out, brush, row, theme};
@@ -30,7 +30,7 @@ pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out)
         }
         ui.spacing_mut().item_spacing.y = 2.0;
         pace(ui, readout);
-        curve(ui, &readout.picture_ms, "pictures");
+        curve(ui, &readout.picture_ms);
         stages(ui, readout);
         flow(ui, &readout.stats);
         mass(ui, model, readout);
@@ -89,7 +89,8 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
     for c in 0..3 {
         line_plot(ui, rect, readout.masses.iter().map(|mass| mass[c] / most), colors[c]);
     }
-    response.on_hover_text(format!("Mass over the last steps; the top is {} m³.", row::fine(most.into())));
+    title(ui, rect, "Mass of each smoke", &format!("{} m³", row::fine(most.into())));
+    response.on_hover_text("Mass over the last steps, and the value at the top.");
 }
 
 /// The values in the cell under the ball.
@@ -116,15 +117,11 @@ fn under(ui: &mut Ui, model: &Model, readout: &Readout) {
 
 fn size(ui: &mut Ui, model: &Model, readout: &Readout) {
     let fields = memory::human(model.settings.scene.memory());
-    let [recorded, undo] =
-        [model.playback.bytes, readout.status.stored_bytes].map(|bytes| memory::human(bytes as u64));
-    let text = format!("{fields} + {recorded} + {undo}");
-    let most = memory::human(model.playback.limit as u64);
-    let help = format!(
-        "The simulation with its pictures, about; the recorded frames, at most {most}; the states kept for undo, at \
-         most 1 GiB."
-    );
-    line(ui, "Memory", &text, &help);
+    let [recorded, undo, most] = [model.playback.bytes, readout.status.stored_bytes, model.playback.limit]
+        .map(|n| memory::human(n as u64));
+    line(ui, "Memory: simulation", &fields, "About, with its pictures.");
+    line(ui, "Memory: recorded frames", &recorded, &format!("At most {most}; then the oldest go."));
+    line(ui, "Memory: undo", &undo, "The states kept for it, at most 1 GiB.");
     let [x, y, z] = readout.dims.array();
     line(ui, "Cells", &format!("{x}×{y}×{z}"), "Cells along x, y (up) and z.");
     let [lx, ly, lz] = readout.dims.array().map(|n| n as f32 * readout.h);
@@ -145,15 +142,24 @@ fn name(ui: &mut Ui, text: &str) -> egui::Response {
     ui.label(RichText::new(text).color(theme::QUIET))
 }
 
-/// Wall time of the last of something.
-fn curve(ui: &mut Ui, values: &VecDeque<f32>, what: &str) {
+/// Wall time of the last pictures.
+fn curve(ui: &mut Ui, values: &VecDeque<f32>) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::hover());
     let rect = under_names(rect);
     ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let slowest = values.iter().copied().fold(1.0, f32::max);
     line_plot(ui, rect, values.iter().map(|ms| ms / (1.15 * slowest)), theme::QUIET);
+    title(ui, rect, "Time of a picture", &format!("{:.0} ms", 1.15 * slowest));
     let middle = median(values.iter().copied().collect());
-    response.on_hover_text(format!("The last {what}: median {middle:.1} ms, slowest {slowest:.1} ms."));
+    response.on_hover_text(format!("The last pictures: median {middle:.1} ms, slowest {slowest:.1} ms."));
+}
+
+/// Title of a plot, and the value at its top.
+fn title(ui: &Ui, rect: Rect, text: &str, top: &str) {
+    let font = FontId::proportional(10.0);
+    let color = theme::TEXT.gamma_multiply(0.8);
+    ui.painter().text(rect.left_top() + vec2(4.0, 1.0), Align2::LEFT_TOP, text, font.clone(), color);
+    ui.painter().text(rect.right_top() + vec2(-4.0, 1.0), Align2::RIGHT_TOP, top, font, color);
 }
 
 /// A line through shares of the height of `rect`, a value for each of the last steps.
@@ -191,6 +197,7 @@ fn stages(ui: &mut Ui, readout: &Readout) {
             foot = top;
         }
     }
+    title(ui, rect, "Time of a step, by stage", &format!("{:.0} ms", 1.1 * slowest));
     response.on_hover_ui(|ui| {
         let middle = median(readout.step_ms.iter().copied().collect());
         ui.label(format!("The last steps: median {middle:.1} ms, slowest {slowest:.1} ms. The last one:"));

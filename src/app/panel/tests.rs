@@ -503,6 +503,40 @@ fn a_press_elsewhere_takes_the_keyboard_from_a_text_field() {
 }
 
 #[test]
+fn the_first_lines_say_how_to_paint_also_while_it_runs() {
+    let mut rig = Rig::new();
+    rig.readout.status.state = State::Running;
+    rig.readout.stats.step = 30;
+    rig.show([]);
+    assert!(rig.says("Drag paints"), "{:?}", rig.texts);
+    rig.model.hint = false;
+    rig.show([]);
+    assert!(!rig.says("Drag paints"));
+}
+
+#[test]
+fn plots_and_memory_have_names() {
+    let mut rig = Rig::new();
+    rig.size.y = 4000.0;
+    (0..2).for_each(|_| drop(rig.show([])));
+    for name in ["Time of a picture", "Time of a step, by stage", "Mass of each smoke", "Memory: undo"] {
+        assert!(rig.says(name), "{name}");
+    }
+}
+
+#[test]
+fn the_fields_of_a_row_are_on_one_line() {
+    use crate::app::objects::Selected;
+    let mut rig = Rig::new();
+    rig.model.selected = Some(Selected::Camera);
+    rig.readout.camera.target = [1.234, 2.345, 3.456];
+    (0..2).for_each(|_| drop(rig.show([])));
+    let row: Vec<f32> =
+        ["1.234", "2.345", "3.456"].into_iter().map(|text| rig.text(text, "Target").center().y).collect();
+    assert!(row.iter().all(|y| (y - row[0]).abs() < 0.1), "{row:?}");
+}
+
+#[test]
 fn a_revealed_section_is_opened_and_scrolled_to() {
     let mut rig = Rig::new();
     rig.size = vec2(1000.0, 500.0);

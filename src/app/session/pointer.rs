@@ -112,6 +112,7 @@ impl Session {
             if self.is_loading() || self.is_broken() || paint.is_nothing() {
                 return;
             }
+            self.model.hint = false;
             self.go_on_from_here();
             self.before(if paint.erase > 0.0 { ERASING } else { STROKE });
             self.painted.stroke();
