@@ -22,6 +22,8 @@ pub enum Selected {
 pub struct Draft {
     /// Cells along the longest side; the size of the box is unchanged.
     pub resolution: Option<u32>,
+    /// Cells along each axis and the edge of a cell \[m\] instead: another box. Objects stay where they are.
+    pub grid: Option<([usize; 3], f32)>,
     /// Values by key.
     pub values: Vec<(String, Entry)>,
 }
@@ -46,9 +48,10 @@ impl Draft {
     /// The resulting cells and edge of a cell \[m\] of `scene`.
     pub fn cells(&self, scene: &Scene) -> ([usize; 3], f32) {
         let (dims, h) = (scene.config.dims.array(), scene.config.h);
-        match self.resolution {
-            None => (dims, h),
-            Some(most) => with_resolution(dims, h, most as usize),
+        match (self.grid, self.resolution) {
+            (Some(grid), _) => grid,
+            (None, None) => (dims, h),
+            (None, Some(most)) => with_resolution(dims, h, most as usize),
         }
     }
 
@@ -56,7 +59,7 @@ impl Draft {
     pub fn changes(&self, scene: &Scene) -> Vec<Change> {
         let mut changes: Vec<Change> =
             self.values.iter().map(|(key, value)| Change::Set(key.clone(), Some(value.clone()))).collect();
-        if self.resolution.is_some() {
+        if self.resolution.is_some() || self.grid.is_some() {
             let (cells, h) = self.cells(scene);
             let cells = Entry::Wholes(cells.map(|n| n as i64).to_vec());
             changes.push(Change::Set("domain.cells".into(), Some(cells)));

@@ -42,6 +42,7 @@ const NAMES: [[&str; 2]; 3] = [["Left side", "Right side"], ["Floor", "Top"], ["
 /// Names of fields for their notices.
 const RESOLUTION: &str = "solver.resolution";
 const INFLOW: &str = "inflow";
+const CELLS: &str = "domain.cells";
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let head = Head { title: "Box and solver", effect: Some(Effect::Restarts), changed: false };
@@ -67,7 +68,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
 }
 
 fn line(ui: &mut Ui, name: &str, help: &str, contents: impl FnOnce(&mut Ui)) {
-    ui.horizontal(|ui| {
+    typed_number::row(ui, |ui| {
         ui.add_space(10.0);
         let label = Label::new(RichText::new(name).color(theme::QUIET)).selectable(false);
         ui.add_sized([108.0, 20.0], label).on_hover_text(help);
@@ -75,10 +76,12 @@ fn line(ui: &mut Ui, name: &str, help: &str, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// One number for the whole grid; the size of the box is unchanged.
+/// One number for the whole grid, with which the size of the box is unchanged, and the grid itself.
 fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
-    let now = scene.config.dims.array().into_iter().max().unwrap_or(1) as u32;
-    let mut most = draft.resolution.unwrap_or(now);
+    let longest = |cells: [usize; 3]| cells.into_iter().max().unwrap_or(1) as u32;
+    let now = longest(scene.config.dims.array());
+    let mut most = longest(draft.cells(scene).0);
+    let before = most;
     let help =
         "Cells along the longest side. The box stays as large as it is, and everything in it where it is.";
     line(ui, "Resolution", help, |ui| {
@@ -92,11 +95,41 @@ fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
         }
     });
     typed_number::notice(ui, RESOLUTION);
-    draft.resolution = (most != now).then_some(most);
+    if most != before {
+        (draft.grid, draft.resolution) = (None, (most != now).then_some(most));
+    }
+    grid(ui, scene, draft, out);
     let ([x, y, z], h) = draft.cells(scene);
-    let [lx, ly, lz] = scene.extent().map(|x| fine(x.into()));
+    let [lx, ly, lz] = [x, y, z].map(|n| fine(n as f64 * f64::from(h)));
     let text = format!("{x} × {y} × {z} cells of {} m in {lx} × {ly} × {lz} m", fine(h.into()));
     ui.label(RichText::new(text).size(11.5).color(theme::QUIET));
+}
+
+/// Cells along each axis, and their edge: the box grows and shrinks at its upper corner.
+fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
+    let (mut cells, mut h) = draft.cells(scene);
+    let before = (cells, h);
+    line(ui, "Cells x, y, z", "Cells along each axis. Objects stay where they are.", |ui| {
+        for n in &mut cells {
+            let field = Field { name: CELLS, unit: "cells", range: 1.0..=4096.0, whole: true, width: 52.0 };
+            let response = field.show(ui, DragValue::new(n).speed(0.5));
+            out.places.entry(CELLS).or_insert(response.rect);
+        }
+    });
+    typed_number::notice(ui, CELLS);
+    let voxel = parameter::of("domain.voxel");
+    line(ui, "Edge of a cell", voxel.description, |ui| {
+        let speed = 0.01 * h;
+        let number = DragValue::new(&mut h).speed(speed).custom_formatter(|x, _| fine(x));
+        let response = field("domain.voxel", false).show(ui, number.suffix(super::row::suffix(voxel)));
+        out.places.insert("domain.voxel", response.rect);
+    });
+    typed_number::notice(ui, "domain.voxel");
+    if (cells, h) != before {
+        let own = (scene.config.dims.array(), scene.config.h);
+        draft.grid = ((cells, h) != own).then_some((cells, h));
+        draft.resolution = None;
+    }
 }
 
 fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {

@@ -439,3 +439,23 @@ fn a_ball_that_paints_nothing_is_dim() {
     let outside = brightness(&mut s, [5.0, 5.0]);
     assert!(s.ball_depth() < 0.0 && outside < 0.5 * inside, "{inside} {outside}");
 }
+
+#[test]
+fn another_box_keeps_its_objects_where_they_are() {
+    let mut s = session();
+    let source = objects::template(&s.model.settings.scene, "source.box");
+    s.edit(&[Change::Add(List::Solid, BALL.into()), Change::Add(List::Source, source)]);
+    s.sync();
+    let of = |s: &Session| {
+        let scene = &s.model.settings.scene;
+        (scene.solids[0].position, scene.sources.last().unwrap().region.position)
+    };
+    let places = of(&s);
+    let draft = objects::Draft { grid: Some(([20, 16, 14], 0.08)), ..Default::default() };
+    s.model.edits = draft.changes(&s.model.settings.scene);
+    s.model.draft = Some(draft);
+    s.sync();
+    until_loaded(&mut s);
+    assert_eq!((s.shown().dims.array(), s.shown().h, s.model.draft.is_some()), ([20, 16, 14], 0.08, false));
+    assert_eq!(of(&s), places);
+}

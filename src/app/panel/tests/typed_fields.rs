@@ -112,3 +112,20 @@ fn the_speed_of_playback_says_its_limits() {
     assert_eq!(rig.model.playback.speed, 8.0);
     assert!(rig.says("8 is the most; 99 was typed"), "{:?}", rig.texts);
 }
+
+#[test]
+fn cells_and_their_edge_are_typed_and_the_resolution_takes_them_back() {
+    let mut rig = Rig::new();
+    let (dims, h) = (rig.model.settings.scene.config.dims.array(), rig.model.settings.scene.config.h);
+    rig.type_into("domain.cells", "200");
+    rig.type_into("domain.voxel", "5 mm");
+    let grid = rig.model.draft.as_ref().unwrap().grid;
+    assert_eq!(grid, Some(([200, dims[1], dims[2]], 0.005)));
+    assert!(rig.says("200 × ") && rig.says("Restart with these"), "{:?}", rig.texts);
+    rig.type_into("solver.resolution", "72");
+    let draft = rig.model.draft.clone().unwrap();
+    assert_eq!((draft.grid, draft.resolution), (None, Some(72)));
+    rig.type_into("domain.voxel", &format!("{}", 2.0 * h));
+    rig.type_into("domain.voxel", "-1");
+    assert!(rig.says("is the least"), "{:?}", rig.texts);
+}
