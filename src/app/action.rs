@@ -26,6 +26,8 @@ pub enum Action {
     Delete,
     /// Copy the selected object.
     Duplicate,
+    /// Choose a file and add an object of it, of a kind of [`objects::FILES`](super::objects::FILES).
+    AddOfFile(&'static str),
     /// Look along an axis.
     Stand(Standpoint),
     /// Undo the last change.
@@ -209,6 +211,7 @@ impl Action {
             Self::Erase => "erase",
             Self::Delete => "delete",
             Self::Duplicate => "duplicate",
+            Self::AddOfFile(kind) => kind,
             Self::Recent(at) => RECENT_NAMES[at.min(RECENT_NAMES.len() - 1)],
             Self::Undo => "undo",
             Self::Redo => "redo",

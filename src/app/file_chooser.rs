@@ -11,6 +11,7 @@ use rfd::{AsyncFileDialog, FileHandle};
 use winit::window::Window;
 
 use super::model::Purpose;
+use super::objects;
 
 /// Result of the chooser.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +37,22 @@ pub(super) fn ask(
     suggestion: &Path,
     then: impl FnOnce(Answer) + Send + 'static,
 ) {
-    let mut dialog = AsyncFileDialog::new().set_parent(window).add_filter("Scenes", &["toml"]);
+    let dialog = AsyncFileDialog::new().set_parent(window);
+    let mut dialog = match purpose {
+        Purpose::Add(kind) => {
+            let endings =
+                objects::FILES.iter().find(|(of, ..)| *of == kind).map_or(&[][..], |(.., all)| *all);
+            dialog.add_filter("Files", endings)
+        }
+        Purpose::Open | Purpose::Save => dialog.add_filter("Scenes", &["toml"]),
+    };
     if let Some(folder) = std::path::absolute(suggestion).ok().as_deref().and_then(Path::parent) {
         dialog = dialog.set_directory(folder);
     }
     let name = suggestion.file_name().unwrap_or_default().to_string_lossy();
     // Made on this thread, which some systems insist on.
     let choice: Choice = match purpose {
+        Purpose::Add(_) => Box::pin(dialog.set_title("Add an object of a file").pick_file()),
         Purpose::Open => Box::pin(dialog.set_title("Open a scene").pick_file()),
         Purpose::Save => Box::pin(dialog.set_title("Save the scene").set_file_name(name).save_file()),
     };

@@ -158,6 +158,8 @@ pub enum Purpose {
     Open,
     /// Writing.
     Save,
+    /// An object of this kind, made of the file.
+    Add(&'static str),
 }
 
 impl PathForm {

@@ -1,6 +1,8 @@
 //! The objects of a scene in the window: their names, handles, and keys in the scene's text. Plain data, no
 //! window.
 
+use std::path::Path;
+
 use crate::look::Emitter;
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
@@ -227,6 +229,19 @@ pub fn template(scene: &Scene, kind: &str) -> String {
         "source.box" => format!(
             "shape = {{ box = {{ center = [{x:?}, {y:?}, {z:?}], size = [{r:?}, {r:?}, {r:?}] }} }}\nemit = {{ blue = 3.0, heat = 30.0 }}\n"
         ),
+        "source.disc" => format!(
+            "shape = {{ disc = {{ center = [{x:?}, {y:?}, {z:?}], radius = {r:?}, thickness = {:?} }} }}\nemit = {{ red = 3.0, heat = 30.0 }}\n",
+            size(0.03)
+        ),
+        "source.text" => format!(
+            "shape = {{ text = {{ string = \"smoke\", center = [{x:?}, {y:?}, {z:?}], height = {:?}, depth = {:?} }} }}\nemit = {{ red = 3.0, heat = 30.0 }}\n",
+            size(0.15),
+            size(0.05)
+        ),
+        "solid.knot" => format!(
+            "shape = {{ mesh = \"knot\" }}\nposition = [{x:?}, {y:?}, {z:?}]\nscale = {:?}\n",
+            size(0.5)
+        ),
         "solid.ball" => format!(
             "shape = {{ sphere = {{ radius = {:?} }} }}\nposition = [{x:?}, {y:?}, {z:?}]\n",
             size(0.14)
@@ -274,13 +289,43 @@ pub fn template(scene: &Scene, kind: &str) -> String {
     }
 }
 
+/// Keys of a new object of a file, as TOML; `kind` as in [`FILES`].
+pub fn template_of_file(scene: &Scene, kind: &str, path: &Path) -> String {
+    let (extent, h) = (scene.extent(), scene.config.h);
+    let least = extent.into_iter().fold(f32::INFINITY, f32::min);
+    let middle = extent.map(|x| tidy(0.5 * x, 0.5 * h));
+    let (width, depth) = (tidy(0.5 * least, h), tidy((0.05 * least).max(2.0 * h), 0.1 * h));
+    let file = toml::Value::from(path.to_string_lossy().into_owned());
+    let emits = "emit = { red = 3.0, green = 3.0, blue = 3.0, heat = 30.0 }\n";
+    match kind {
+        "source.image" => format!(
+            "shape = {{ image = {{ file = {file}, center = {middle:?}, width = {width:?}, depth = {depth:?} }} }}\n{emits}"
+        ),
+        "source.mesh" => format!("shape = {{ mesh = {{ file = {file}, position = {middle:?} }} }}\n{emits}"),
+        "source.volume" => format!("shape = {{ volume = {{ file = {file} }} }}\n{emits}"),
+        _ => format!("shape = {{ mesh = {file} }}\nposition = {middle:?}\n"),
+    }
+}
+
+/// Objects of a file that can be added: the name for [`template_of_file`], its list, its label in the menu, and the kinds of
+/// files.
+pub const FILES: [(&str, List, &str, &[&str]); 4] = [
+    ("source.image", List::Source, "Source: picture", &["png"]),
+    ("source.mesh", List::Source, "Source: mesh", &["obj", "stl"]),
+    ("source.volume", List::Source, "Source: volume", &["vdb"]),
+    ("solid.mesh", List::Solid, "Solid: mesh", &["obj", "stl"]),
+];
+
 /// Objects that can be added: the name for [`template`], its list, and its label in the menu.
-pub const KINDS: [(&str, List, &str); 12] = [
+pub const KINDS: [(&str, List, &str); 15] = [
     ("source.ball", List::Source, "Source: ball"),
     ("source.box", List::Source, "Source: box"),
+    ("source.disc", List::Source, "Source: disc"),
+    ("source.text", List::Source, "Source: text"),
     ("solid.ball", List::Solid, "Solid: ball"),
     ("solid.box", List::Solid, "Solid: box"),
     ("solid.cylinder", List::Solid, "Solid: cylinder"),
+    ("solid.knot", List::Solid, "Solid: knot"),
     ("force.wind", List::Force, "Force: wind"),
     ("force.point", List::Force, "Force: attraction"),
     ("force.vortex", List::Force, "Force: vortex"),

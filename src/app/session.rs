@@ -256,6 +256,7 @@ impl Session {
             Action::CancelExport => self.export.iter().for_each(Export::cancel),
             Action::Delete => self.delete_selected(),
             Action::Duplicate => self.duplicate_selected(),
+            Action::AddOfFile(kind) => self.ask(PathForm::new(Purpose::Add(kind), String::new())),
             Action::Frame => self.frame(),
             Action::Stand(at) => {
                 self.orbit.stand(at);

@@ -176,6 +176,7 @@ fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
             Dialog::Leave(_) => "leave",
             Dialog::Path(PathForm { purpose: Purpose::Open, .. }) => "open",
             Dialog::Path(PathForm { purpose: Purpose::Save, .. }) => "save",
+            Dialog::Path(PathForm { purpose: Purpose::Add(_), .. }) => "add",
         }),
         dialog_error: model.dialog.as_ref().and_then(|dialog| match dialog {
             Dialog::Leave(_) => None,

@@ -7,6 +7,7 @@ use super::{Out, theme};
 use crate::app::action::Action;
 use crate::app::file;
 use crate::app::model::{Dialog, Losses, Model, PathForm, Purpose};
+use crate::app::objects;
 
 /// Width of a dialog, if the window is wide enough \[pt\].
 const WIDTH: f32 = 440.0;
@@ -57,11 +58,15 @@ fn leave(ui: &mut Ui, name: &str, losses: Losses, out: &mut Out) {
 fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
     let (question, verb) = match (form.purpose, form.leave) {
         (Purpose::Open, _) => ("Open a scene", "Open"),
+        (Purpose::Add(kind), _) => (of_file(kind).0, "Add"),
         (Purpose::Save, false) => ("Save the scene", "Save"),
         (Purpose::Save, true) => ("Save the scene and leave", "Save and leave"),
     };
     title(ui, question);
-    let hint = "a file such as plume.toml";
+    let hint = match form.purpose {
+        Purpose::Add(kind) => format!("a file: {}", of_file(kind).1.join(", ")),
+        Purpose::Open | Purpose::Save => "a file such as plume.toml".into(),
+    };
     let field = ui.add(TextEdit::singleline(&mut form.text).hint_text(hint).desired_width(f32::INFINITY));
     out.places.insert("dialog.path", field.rect);
     if !field.has_focus() && !field.lost_focus() && ui.memory(|memory| memory.focused().is_none()) {
@@ -84,10 +89,16 @@ fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
     });
 }
 
+/// Name and endings of an object of a file.
+fn of_file(kind: &str) -> (&'static str, &'static [&'static str]) {
+    let found = objects::FILES.iter().find(|(of, ..)| *of == kind);
+    found.map_or(("Source", &[]), |(_, _, name, endings)| (*name, *endings))
+}
+
 /// The error of the typed path, otherwise its full path.
 fn below(ui: &mut Ui, form: &PathForm) {
     let path = match form.purpose {
-        Purpose::Open => file::named(&form.text),
+        Purpose::Open | Purpose::Add(_) => file::named(&form.text),
         Purpose::Save => file::to_save(&form.text),
     };
     let place = path.ok().and_then(|path| std::path::absolute(path).ok());
@@ -95,6 +106,7 @@ fn below(ui: &mut Ui, form: &PathForm) {
     let (text, color) = match (&form.error, place) {
         (Some(error), _) => (error.clone(), theme::ALARM),
         (None, Some(place)) => (place, theme::QUIET),
+        (None, None) if matches!(form.purpose, Purpose::Add(_)) => (String::new(), theme::QUIET),
         (None, None) => ("A scene file can also be dropped onto the window.".into(), theme::QUIET),
     };
     ui.add_space(2.0);

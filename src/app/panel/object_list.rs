@@ -141,6 +141,15 @@ fn add(ui: &mut Ui, model: &mut Model, out: &mut Out) {
                     ui.close();
                 }
             }
+            for (kind, _, name, endings) in objects::FILES {
+                let entry =
+                    ui.button(format!("{name}…")).on_hover_text(format!("A file: {}.", endings.join(", ")));
+                out.places.insert(kind, entry.rect);
+                if entry.clicked() {
+                    out.actions.push(Action::AddOfFile(kind));
+                    ui.close();
+                }
+            }
         });
         out.places.insert("object.add", menu.response.rect);
         let chosen = matches!(model.selected, Some(Selected::Object(..)));

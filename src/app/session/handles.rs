@@ -1,10 +1,12 @@
 //! Objects of the scene: selecting and moving them in the view, and editing the scene's text.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use nalgebra::{Vector2, Vector3};
 
 use super::{Came, Session};
+use crate::app::file;
 use crate::app::objects::{self, Selected};
 use crate::app::settings::{self, Settings};
 use crate::scene::Scene;
@@ -252,6 +254,25 @@ impl Session {
             self.model.settings = settings;
         }
         true
+    }
+
+    /// Adds an object made of a file.
+    pub(super) fn add_of_file(&mut self, kind: &str, typed: &str) -> Result<(), String> {
+        let path =
+            file::named(typed).and_then(|path| std::path::absolute(path).map_err(|e| e.to_string()))?;
+        // Beside the scene's file it moves with it.
+        let folder =
+            self.file().and_then(|file| std::path::absolute(file).ok()?.parent().map(Path::to_owned));
+        let near = folder.and_then(|folder| path.strip_prefix(folder).ok().map(Path::to_owned));
+        let list =
+            objects::FILES.iter().find(|(of, ..)| *of == kind).map_or(List::Source, |(_, list, ..)| *list);
+        let scene = &self.model.settings.scene;
+        let change = |path: &Path| [Change::Add(list, objects::template_of_file(scene, kind, path))];
+        let beside = near.map(|near| change(&near)).filter(|changes| scene.edited(changes).is_ok());
+        let changes = beside.unwrap_or_else(|| change(&path));
+        scene.edited(&changes).map_err(|error| error.to_string())?;
+        self.edit(&changes);
+        Ok(())
     }
 
     /// Selects an added or copied object, and deselects a deleted one.

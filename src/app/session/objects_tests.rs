@@ -459,3 +459,36 @@ fn another_box_keeps_its_objects_where_they_are() {
     assert_eq!((s.shown().dims.array(), s.shown().h, s.model.draft.is_some()), ([20, 16, 14], 0.08, false));
     assert_eq!(of(&s), places);
 }
+
+#[test]
+fn objects_of_files_are_added_and_a_missing_file_is_said_in_the_dialog() {
+    use crate::app::model::Dialog;
+    let folder = tempfile::tempdir().unwrap();
+    let picture = folder.path().join("a \"b\".png");
+    let image = crate::render::Image { width: 4, height: 2, rgba: vec![255; 32] };
+    crate::output::png::write(&picture, crate::output::whole::Existing::Keep, &image).unwrap();
+    let mesh = folder.path().join("corner.obj");
+    std::fs::write(&mesh, "v 0 0 0\nv 0.4 0 0\nv 0 0.4 0\nv 0 0 0.4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+        .unwrap();
+    let mut s = session();
+    let type_in = |s: &mut Session, kind: &'static str, path: &std::path::Path| {
+        s.act(Action::AddOfFile(kind));
+        match &mut s.model.dialog {
+            Some(Dialog::Path(form)) => form.text = path.display().to_string(),
+            other => panic!("{other:?}"),
+        }
+        s.act(Action::Accept);
+    };
+    type_in(&mut s, "source.image", &folder.path().join("none.png"));
+    match &s.model.dialog {
+        Some(Dialog::Path(form)) => assert!(form.error.as_deref().unwrap().contains("none.png"), "{form:?}"),
+        other => panic!("{other:?}"),
+    }
+    s.act(Action::Exit);
+    type_in(&mut s, "source.image", &picture);
+    assert_eq!(objects::kind(&s.model.settings.scene, List::Source, 1), "card");
+    type_in(&mut s, "solid.mesh", &mesh);
+    assert_eq!(objects::kind(&s.model.settings.scene, List::Solid, 0), "mesh");
+    assert!(s.model.dialog.is_none());
+    assert_eq!(s.model.selected, Some(Selected::Object(List::Solid, 0)));
+}

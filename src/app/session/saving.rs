@@ -45,6 +45,7 @@ impl Session {
                         file::named(&form.text).and_then(|path| self.try_open(&path.to_string_lossy()))
                     }
                     Purpose::Save => self.save_as(&form),
+                    Purpose::Add(kind) => self.add_of_file(kind, &form.text),
                 };
                 match done {
                     Ok(()) => self.leaving |= form.leave,
