@@ -356,7 +356,9 @@ impl Settings {
     pub(super) fn parts(&self) -> Vec<(String, Vec<f32>)> {
         let Self { params: p, look, brush, rate, .. } = self;
         let flag = |on: bool| f32::from(u8::from(on));
+        let environment = &look.environment;
         let mut parts: Vec<(String, Vec<f32>)> = [
+            ("up direction", p.up.to_vec()),
             ("heat buoyancy", vec![p.heat_buoyancy]),
             ("cooling", vec![p.cooling]),
             ("heat diffusion", vec![p.conduction]),
@@ -383,6 +385,11 @@ impl Settings {
             ("brush heat", vec![flag(brush.heat.on), brush.heat.value]),
             ("brush push", vec![flag(brush.force.on), brush.force.value]),
             ("exposure", vec![look.exposure]),
+            ("tone map", vec![look.tone as usize as f32]),
+            ("background", look.background.as_flattened().to_vec()),
+            ("sky", look.sky.to_vec()),
+            ("ground", look.ground.to_vec()),
+            ("surroundings", vec![environment.rotation, environment.strength, flag(environment.shown)]),
             ("opacity", vec![look.extinction]),
             ("edge fade", vec![look.fade]),
             ("forward scattering", vec![look.anisotropy]),
@@ -483,7 +490,11 @@ fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
         .or_else(|| of("force", [from.forces.len(), to.forces.len()], forces))
         .or_else(|| of("light", [from.look.lights.len(), to.look.lights.len()], lights))
         .or_else(|| (from.camera_path != to.camera_path).then(|| "camera keyframes".into()))
-        .or_else(|| Some("box and solver".into()))
+        .or_else(|| {
+            let pictures = [&from.look, &to.look].map(|look| &look.environment.sphere);
+            let look_only = pictures[0] != pictures[1] && !needs_load(from, to);
+            Some(if look_only { "surroundings" } else { "box and solver" }.into())
+        })
 }
 
 #[cfg(test)]

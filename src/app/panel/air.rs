@@ -3,10 +3,12 @@
 use egui::Ui;
 
 use super::Out;
+use super::object_list::control;
 use super::row::{Row, switch};
 use super::section::{Head, section};
 use crate::app::model::Model;
 use crate::parameter::{self, Effect, Kind, Parameter};
+use crate::scene::edits::Entry;
 use crate::solver::{Advection, Ambient, Config, Params};
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
@@ -16,6 +18,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         without_smoke(&model.settings.params) != default.params || model.settings.rate != default.rate;
     let head = Head { title: "Air", effect: Some(Effect::ActsNow), changed };
     let reset = section(ui, head, out, |ui, out| {
+        up(ui, model, out);
         for parameter in parameter::all().filter(|p| p.table() == "fluid" && !p.label.is_empty()) {
             match parameter.kind {
                 Kind::NumberOr(_) => ambient(ui, parameter, model, out),
@@ -39,6 +42,18 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         let smoke = model.settings.params.smoke;
         model.settings.params = Params { smoke, ..model.defaults.params.clone() };
         model.settings.rate = model.defaults.rate;
+    }
+}
+
+/// Direction in which heat and smoke rise.
+fn up(ui: &mut Ui, model: &mut Model, out: &mut Out) {
+    let parameter = parameter::of("fluid.up");
+    let up = Entry::of_all(model.settings.params.up);
+    if !out.finds_words("up gravity direction fluid.up") {
+        return;
+    }
+    if let Some(entry) = control(ui, parameter, "up", &up, out) {
+        model.settings.params.up = entry.triple().unwrap_or(model.settings.params.up);
     }
 }
 

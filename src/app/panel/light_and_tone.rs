@@ -1,18 +1,32 @@
 //! Light, medium and tone: settings that change the picture, not the flow.
 
-use egui::Ui;
+use std::sync::Arc;
 
-use super::Out;
+use egui::{Align, Id, Label, Layout, RichText, Ui, vec2};
+
+use super::object_list::{text_control, words_control};
 use super::row::{Row, switch};
 use super::section::{Head, section};
+use super::{Out, theme};
 use crate::app::model::Model;
-use crate::look::{Look, Scattering};
-use crate::parameter::{self, Effect, Kind};
+use crate::look::{Environment, Look, Scattering};
+use crate::parameter::{self, Effect, Holder, Kind, Parameter, Value};
+use crate::scene::Scene;
+use crate::scene::edits::{Change, Entry};
+
+/// Colours of background and sky.
+const COLORS: [(&str, &str); 4] = [
+    ("render.background.top", "Background, top"),
+    ("render.background.bottom", "Background, below"),
+    ("render.light.sky", "Sky"),
+    ("render.light.ground", "Ground"),
+];
 
 /// Albedo of a floor switched on in a scene without one.
 const FLOOR: [f32; 3] = [0.35, 0.34, 0.33];
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
+    let scene = model.settings.scene.clone();
     let (look, default) = (&mut model.settings.look, &model.defaults.look);
     let colors = look.colors;
     // Lights and the surfaces of solids belong to the objects.
@@ -20,17 +34,24 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         lights: look.lights.clone(),
         solids: look.solids.clone(),
         roughness: look.roughness.clone(),
+        // A picture of the surroundings belongs to the file.
+        environment: Environment { sphere: look.environment.sphere.clone(), ..default.environment.clone() },
         ..default.clone()
     };
     let changed = Look { colors: default.colors, ..look.clone() } != of_objects;
     let head = Head { title: "Look", effect: Some(Effect::LookOnly), changed };
     let reset = section(ui, head, out, |ui, out| {
         numbers(ui, "render", look, default, out);
+        tone(ui, look, out);
         numbers(ui, "render.medium", look, default, out);
         direction(ui, look, default, out);
         numbers(ui, "render.light", look, default, out);
         brightness(ui, &mut look.sun, default.sun, out);
+        for (path, name) in COLORS {
+            color(ui, parameter::of(path), name, look, out);
+        }
         switches(ui, look, default, out);
+        environment(ui, &scene, look, default, &mut model.edits, out);
     });
     if reset {
         *look = Look { colors, ..of_objects };
@@ -63,6 +84,106 @@ fn numbers(ui: &mut Ui, table: &str, look: &mut Look, default: &Look, out: &mut 
             Row::of(parameter).show_in(ui, look, default, out);
         }
     }
+}
+
+/// A row with a name and another control than a slider.
+fn line(
+    ui: &mut Ui,
+    parameter: &'static Parameter,
+    name: &str,
+    out: &mut Out,
+    contents: impl FnOnce(&mut Ui, &mut Out),
+) {
+    if !out.finds_words(&format!("{name} {} {}", parameter.path, parameter.description)) {
+        return;
+    }
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        let label = Label::new(RichText::new(name).color(theme::QUIET)).selectable(false);
+        let text =
+            ui.allocate_ui_with_layout(vec2(108.0, 20.0), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(108.0);
+                ui.add(label)
+            });
+        text.inner.on_hover_text(parameter.description);
+        contents(ui, out);
+    });
+}
+
+fn tone(ui: &mut Ui, look: &mut Look, out: &mut Out) {
+    let parameter = parameter::of("render.tone_map");
+    let (Kind::Word(words), Some(Value::Word(now)), Some(field)) =
+        (parameter.kind, look.value_of(parameter), parameter.field())
+    else {
+        return;
+    };
+    line(ui, parameter, "Tone map", out, |ui, _| {
+        let chosen = words_control(ui, &parameter.path, words, now);
+        if let Some((word, _)) = chosen.and_then(|chosen| words.iter().find(|(word, _)| *word == chosen)) {
+            look.set_value(field, Value::Word(word));
+        }
+    });
+}
+
+/// A colour of any brightness: the button shows it as bright as a screen can.
+fn color(ui: &mut Ui, parameter: &'static Parameter, name: &str, look: &mut Look, out: &mut Out) {
+    let (Some(Value::Triple(now)), Some(field)) = (look.value_of(parameter), parameter.field()) else {
+        return;
+    };
+    line(ui, parameter, name, out, |ui, out| {
+        let scale = now.into_iter().fold(1.0, f32::max);
+        let mut shown = now.map(|x| x / scale);
+        let response = ui.color_edit_button_rgb(&mut shown);
+        out.places.insert(&parameter.path, response.rect);
+        if response.changed() {
+            look.set_value(field, Value::Triple(shown.map(|x| x * scale)));
+        }
+    });
+}
+
+/// The picture of the surroundings, and how it is seen.
+fn environment(
+    ui: &mut Ui,
+    scene: &Arc<Scene>,
+    look: &mut Look,
+    default: &Look,
+    edits: &mut Vec<Change>,
+    out: &mut Out,
+) {
+    let file = parameter::of("render.environment.file");
+    line(ui, file, "Surroundings", out, |ui, out| {
+        let (now, response) = (named_file(ui, scene), ui.available_rect_before_wrap());
+        if let Some(typed) = text_control(ui, &file.path, &now) {
+            let entry = (!typed.trim().is_empty()).then(|| Entry::Word(typed.trim().to_owned()));
+            edits.push(Change::Set(file.path.clone(), entry));
+        }
+        out.places.insert(&file.path, response.with_max_y(response.top() + 20.0));
+    });
+    if look.environment.sphere.is_none() {
+        return;
+    }
+    let rows = [("rotation", "Turned", -180.0..=180.0), ("strength", "Brightness", 0.0..=4.0)];
+    for (key, name, soft) in rows {
+        let row = Row::of(parameter::of(&format!("render.environment.{key}")));
+        row.named(name.into()).soft(soft).show_in(ui, look, default, out);
+    }
+    let shown = parameter::of("render.environment.shown");
+    line(ui, shown, "Seen behind", out, |ui, _| drop(ui.checkbox(&mut look.environment.shown, "")));
+}
+
+/// The picture that the scene's text names, read again only after a change of the text.
+fn named_file(ui: &Ui, scene: &Arc<Scene>) -> String {
+    let (id, origin) = (Id::new("file of the surroundings"), Arc::as_ptr(&scene.origin) as usize);
+    if let Some((of, name)) = ui.data(|data| data.get_temp::<(usize, String)>(id))
+        && of == origin
+    {
+        return name;
+    }
+    let table = scene.origin.text.parse::<toml::Table>().unwrap_or_default();
+    let file = table.get("render").and_then(|t| t.get("environment")?.get("file")?.as_str());
+    let name = file.unwrap_or_default().to_owned();
+    ui.data_mut(|data| data.insert_temp(id, (origin, name.clone())));
+    name
 }
 
 /// Direction of the sun, as two angles.

@@ -255,7 +255,7 @@ fn declared(list: List, key: &str) -> Option<&'static Parameter> {
 }
 
 /// Row for a value of any kind. Returns the changed value.
-fn control(
+pub(super) fn control(
     ui: &mut Ui,
     parameter: &'static Parameter,
     key: &str,
@@ -349,7 +349,7 @@ pub(super) fn words_control(ui: &mut Ui, key: &str, words: Words, word: &str) ->
 }
 
 /// A text that takes effect when the field is left.
-fn text_control(ui: &mut Ui, key: &str, text: &str) -> Option<String> {
+pub(super) fn text_control(ui: &mut Ui, key: &str, text: &str) -> Option<String> {
     let id = ui.id().with(("text", key));
     let mut typed = ui.data(|data| data.get_temp::<String>(id)).unwrap_or_else(|| text.to_owned());
     let response = ui.add(TextEdit::singleline(&mut typed).desired_width(f32::INFINITY));

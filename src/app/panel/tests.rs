@@ -550,3 +550,19 @@ fn a_revealed_section_is_opened_and_scrolled_to() {
     let shown = |name: &str| (0.0..500.0).contains(&places[name].center().y);
     assert!(shown("Export") && shown("export") && rig.model.revealed.is_none(), "{:?}", places["export"]);
 }
+
+#[test]
+fn tone_background_sky_and_up_are_in_the_panel() {
+    let mut rig = Rig::new();
+    for name in ["Tone map", "Background, top", "Background, below", "Sky", "Ground", "Surroundings", "Up"] {
+        assert!(rig.says(name), "{name}: {:?}", rig.texts);
+    }
+    let before = rig.model.settings.clone();
+    let up = rig.place("fluid.up");
+    rig.drag(up.center(), up.center() + vec2(40.0, 0.0));
+    assert_ne!(rig.model.settings.params.up, before.params.up);
+    assert_eq!(Settings::change(&before, &rig.model.settings), "up direction");
+    rig.model.settings.look.tone = crate::look::ToneMap::Plain;
+    rig.model.settings.params.up = before.params.up;
+    assert_eq!(Settings::change(&before, &rig.model.settings), "tone map");
+}

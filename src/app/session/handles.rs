@@ -247,6 +247,11 @@ impl Session {
         self.keep_selection(changes);
         let mut settings = Settings { scene, ..self.model.settings.clone() };
         settings.take_objects_of_look();
+        let is_picture =
+            |change: &Change| matches!(change, Change::Set(key, _) if key == "render.environment.file");
+        if changes.iter().any(is_picture) {
+            settings.look.environment.sphere.clone_from(&settings.scene.look.environment.sphere);
+        }
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
             let state = self.store();
             self.begin_load(settings, Came::Opened(state, "box and solver".into()));

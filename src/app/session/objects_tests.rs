@@ -492,3 +492,21 @@ fn objects_of_files_are_added_and_a_missing_file_is_said_in_the_dialog() {
     assert!(s.model.dialog.is_none());
     assert_eq!(s.model.selected, Some(Selected::Object(List::Solid, 0)));
 }
+
+#[test]
+fn a_picture_of_the_surroundings_is_set_and_undone_without_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sky.hdr");
+    let mut bytes = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 4\n".to_vec();
+    bytes.extend([128, 128, 128, 129].repeat(8));
+    std::fs::write(&path, bytes).unwrap();
+    let mut s = session();
+    step(&mut s);
+    let file = Entry::Word(path.display().to_string());
+    s.edit(&[Change::Set("render.environment.file".into(), Some(file))]);
+    assert!(!s.is_loading() && s.model.settings.look.environment.sphere.is_some(), "{:?}", s.readout.notice);
+    note(&mut s);
+    assert_eq!(s.model.history.undoes(), Some("surroundings"));
+    s.act(Action::Undo);
+    assert!(s.model.settings.look.environment.sphere.is_none());
+}
