@@ -12,6 +12,12 @@ const CALM: Duration = Duration::from_millis(180);
 const TOO_SLOW: f32 = 45.0;
 /// Expected time up to which a moving picture is rendered finer \[ms\].
 const QUICK: f32 = 30.0;
+/// After this long without a movement, a still picture by splines may take long.
+const STILL: Duration = Duration::from_secs(1);
+/// Greatest expected time of such a picture \[ms\].
+const LONGEST: f32 = 5000.0;
+/// Greatest cost of splines, relative to the finest picture without them.
+const SPLINES_COST: f32 = 8.0;
 /// Greatest cost of the next finer level, relative to the present one.
 const STEP: f32 = 2.5;
 
@@ -69,12 +75,23 @@ pub struct Pace {
     /// Measured or assumed time of the finest picture \[ms\].
     finest_ms: f32,
     moved: Option<Instant>,
+    /// Since when nothing moves.
+    still: Option<Instant>,
+    hurries: bool,
     drawn: VecDeque<Instant>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { level: 2, fine: false, finest_ms: 100.0, moved: None, drawn: VecDeque::new() }
+        Self {
+            level: 2,
+            fine: false,
+            finest_ms: 100.0,
+            moved: None,
+            still: None,
+            hurries: false,
+            drawn: VecDeque::new(),
+        }
     }
 }
 
@@ -89,6 +106,18 @@ impl Pace {
         self.moved.map(|moved| moved + CALM)
     }
 
+    /// Time to render by splines, if nothing has moved until then and that may take long.
+    pub fn fine_at(&self) -> Option<Instant> {
+        let is_slow = self.finest_ms > QUICK && SPLINES_COST * self.finest_ms <= LONGEST;
+        self.still.filter(|_| is_slow).map(|still| still + STILL)
+    }
+
+    /// Whether the ball follows the hand, or a picture cannot be interrupted: then none takes long.
+    pub fn hurries(&mut self, hurries: bool) {
+        self.still = self.still.filter(|_| !hurries);
+        self.hurries = hurries;
+    }
+
     /// How to draw now. While the smoke runs, `interval` is the wall time between its snapshots: all of them
     /// are drawn finely if there is time for it, else none, so that the picture does not pulse.
     pub fn level(&mut self, now: Instant, interval: Option<Duration>) -> Level {
@@ -98,8 +127,11 @@ impl Pace {
         let needed = if self.fine { SCANT } else { AMPLE };
         let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > needed * self.finest_ms);
         self.fine = ample && interval.is_some();
+        let is_still = self.moved.is_none() && interval.is_none() && !self.hurries;
+        self.still = is_still.then(|| self.still.unwrap_or(now));
+        let is_due = self.fine_at().is_some_and(|at| now >= at);
         match (self.moved, interval) {
-            (None, None) if self.finest_ms <= QUICK => SPLINES,
+            (None, None) if self.finest_ms <= QUICK || is_due => SPLINES,
             (None, _) if ample => FINEST,
             _ => LEVELS[self.level],
         }
@@ -112,8 +144,7 @@ impl Pace {
             self.drawn.pop_front();
         }
         if level == SPLINES {
-            // Splines cost up to eight times as much.
-            self.finest_ms = self.finest_ms.min(ms).max(ms / 8.0);
+            self.finest_ms = self.finest_ms.min(ms).max(ms / SPLINES_COST);
             return;
         }
         if level == FINEST {
@@ -174,6 +205,26 @@ mod tests {
         assert_eq!(pace.level(now, None), FINEST, "splines take too long after all");
         pace.moves(now);
         assert!(!pace.level(now, None).splines);
+    }
+
+    #[test]
+    fn a_slow_machine_draws_by_splines_after_a_second_without_movement() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        draws(&mut pace, 9, 300.0, now, None);
+        assert_eq!(pace.level(now, None), FINEST);
+        assert_eq!(pace.fine_at(), Some(now + STILL));
+        assert_eq!(pace.level(now + STILL, None), SPLINES);
+        pace.drew(SPLINES, 2400.0, now + STILL);
+        assert_eq!(pace.level(now + STILL, None), SPLINES, "it stays");
+        pace.hurries(true);
+        assert_eq!(pace.level(now + STILL, None), FINEST, "the ball moves");
+        pace.hurries(false);
+        assert_eq!(pace.level(now + STILL, None), FINEST);
+        assert_eq!(pace.level(now + 2 * STILL, None), SPLINES);
+        assert_eq!(pace.level(now + 2 * STILL, Some(Duration::from_secs(1))), FINEST, "the smoke runs");
+        draws(&mut pace, 9, 700.0, now, None);
+        assert_eq!(pace.level(now + 3 * STILL, None), FINEST, "splines would take more than five seconds");
+        assert_eq!(pace.fine_at(), None);
     }
 
     #[test]

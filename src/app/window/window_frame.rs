@@ -89,6 +89,8 @@ impl Screen {
 
     pub(super) fn draw(&mut self, now: Instant) -> Result<(), AppError> {
         let interval = self.session.interval();
+        let may_take_long = self.pictures.driver().is_none() && !self.hovers_at(now);
+        self.pace.hurries(!may_take_long);
         self.level = self.pace.level(now, interval);
         let refine = interval.is_none() && !self.hovers_at(now);
         let mut frame = self.display.draw();
@@ -199,11 +201,17 @@ impl Screen {
             return Outcome::DrawAgainBy(calm);
         }
         let settled = self.pictures.is_settled() && self.beside.as_ref().is_none_or(Pictures::is_settled);
-        if settled || self.session.interval().is_some() {
+        if self.session.interval().is_some() {
             return Outcome::Nothing;
         }
         if self.hovers_at(now) {
             return Outcome::DrawAgainBy(self.hovered + CALM_HAND);
+        }
+        if let Some(fine) = self.pace.fine_at().filter(|fine| now < *fine) {
+            return Outcome::DrawAgainBy(fine);
+        }
+        if settled {
+            return Outcome::Nothing;
         }
         self.window.request_redraw();
         Outcome::Nothing

@@ -2,6 +2,8 @@
 //! whole pictures with it, and so does the OpenGL renderer if its driver has no graphics processor: shaders
 //! would run on the same threads there, but read volumes a quarter as fast.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -82,6 +84,8 @@ pub(in crate::render) struct Picture {
     squares: Option<Vec<f32>>,
     /// Passes since [`Picture::times`] was called, and their times \[ms\].
     times: Vec<(&'static str, f64)>,
+    /// While it is set, rays are left out: nobody wants the picture any more.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// The edges of the box, behind the smoke and before it, traced once for each camera.
@@ -124,7 +128,14 @@ impl Picture {
             bytes: Vec::new(),
             squares: None,
             times: Vec::new(),
+            stop: None,
         }
+    }
+
+    /// Sets a flag that ends a picture early.
+    #[cfg(feature = "viewer")]
+    pub fn heed(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
     }
 
     /// Marks the snapshot and its light as changed.
@@ -337,7 +348,11 @@ impl Picture {
             relay.march(&volume, &self.marched_t_max, stride, &mut self.marched);
             return Some(window);
         }
+        let stop = self.stop.as_deref();
         rows.enumerate().with_min_len(2).for_each(|(y, (out, free))| {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return;
+            }
             if solids {
                 copy_t_max(t_max, size, rays, y, free);
             } else {

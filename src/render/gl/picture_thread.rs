@@ -1,6 +1,7 @@
 //! Pictures on a thread of their own, for windows whose driver has no graphics processor: a window that asks for one
 //! goes on, and shows the last one until the next is ready.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -93,6 +94,8 @@ struct Shared {
     desk: Mutex<Desk>,
     /// Signals a change of the desk.
     changed: Condvar,
+    /// Ends the picture under way.
+    stop: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -103,6 +106,8 @@ struct Desk {
     finished: Option<FinishedPicture>,
     /// Number of the newest finished request.
     reached: u64,
+    /// Whether the picture under way may take long: another request ends it.
+    long: bool,
     ended: bool,
 }
 
@@ -127,10 +132,16 @@ impl PictureThread {
             helpers.num_threads(rayon::current_num_threads()).build().map_err(|error| lacks(&error))?;
         let work = move || {
             let mut painter = Painter::default();
+            painter.picture.heed(theirs.stop.clone());
             while let Some((request, number)) = next(&theirs, painter.is_settled()) {
                 let began = Instant::now();
                 pool.install(|| painter.render(&request));
                 let mut desk = theirs.desk();
+                desk.long = false;
+                if theirs.stop.swap(false, Ordering::Relaxed) {
+                    painter.forget_average();
+                    continue;
+                }
                 desk.reached = number;
                 let mut bytes = desk.finished.take().map(|old| old.bytes).unwrap_or_default();
                 painter.picture.bytes().clone_into(&mut bytes);
@@ -159,6 +170,9 @@ impl PictureThread {
         }
         desk.number += 1;
         desk.request = Some(request);
+        if desk.long {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
         drop(desk);
         self.shared.changed.notify_all();
         true
@@ -188,7 +202,10 @@ impl PictureThread {
 
 impl Drop for PictureThread {
     fn drop(&mut self) {
-        self.shared.desk().ended = true;
+        let mut desk = self.shared.desk();
+        desk.ended = true;
+        self.shared.stop.store(desk.long, Ordering::Relaxed);
+        drop(desk);
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -207,7 +224,10 @@ fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
         }
         let is_new = desk.reached < desk.number;
         if let Some(request) = desk.request.as_ref().filter(|request| is_new || request.refine && !settled) {
-            return Some((request.clone(), desk.number));
+            let request = request.clone();
+            // Quick pictures are finished: one that follows the hand must appear although the next is wanted already.
+            desk.long = request.quality.splines;
+            return Some((request, desk.number));
         }
         desk = shared.changed.wait(desk).unwrap_or_else(PoisonError::into_inner);
     }
@@ -241,6 +261,11 @@ impl Default for Painter {
 impl Painter {
     fn is_settled(&self) -> bool {
         self.passes.is_settled()
+    }
+
+    /// Forgets an average with an unfinished frame.
+    fn forget_average(&mut self) {
+        self.passes.of = None;
     }
 
     /// Renders the next frame of the request's average, and its bytes.
@@ -299,6 +324,8 @@ impl Painter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
     use crate::grid::Dims;
     use crate::render::CpuRenderer;
@@ -321,6 +348,35 @@ mod tests {
             refine: false,
             tag: [3, 4, 0],
         }
+    }
+
+    #[test]
+    fn a_picture_by_splines_is_ended_by_another_request() {
+        let count = Arc::new(AtomicU64::new(0));
+        let counter = count.clone();
+        let wake = move || _ = counter.fetch_add(1, Ordering::Relaxed);
+        let thread = PictureThread::start(wake).unwrap();
+        let mut long = request(0.5);
+        long.quality.splines = true;
+        long.size = [4000, 3000];
+        thread.request(long);
+        while !thread.shared.desk().long {
+            std::thread::yield_now();
+        }
+        thread.request(request(0.5));
+        assert_eq!(picture(&thread).size, [40, 30]);
+        while count.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 1, "the long one was never finished");
+        // The next long one is whole.
+        let mut long = request(0.5);
+        long.quality.splines = true;
+        thread.request(long.clone());
+        let whole = picture(&thread);
+        let plain = PictureThread::start(|| ()).unwrap();
+        plain.request(long);
+        assert_eq!(whole.bytes, picture(&plain).bytes);
     }
 
     fn picture(thread: &PictureThread) -> FinishedPicture {
