@@ -427,14 +427,20 @@ impl Fields {
     /// Brings from the neighbouring slabs what the forces read: the scalars, and the velocity whose vorticity is confined, which is
     /// `velocity` or `advected`.
     fn neighbours_of_forces(&mut self, forces: &Forces, of_velocity: bool) {
-        let Self { layout, walls, advected, velocity, scalars, scalars_next, detail, .. } = self;
+        self.exchange_lifting();
+        let Self { layout, walls, advected, velocity, .. } = self;
         let ranks = walls.ranks();
-        let lifting = if detail.is_some() { scalars_next } else { scalars };
-        ranks.exchange(*layout, [lifting], [1, 0]);
         if forces.vorticity != 0.0 {
             let [u, v, w] = if of_velocity { velocity } else { advected };
             ranks.exchange(*layout, [u, v, w], forces::CONFINEMENT_HALO);
         }
+    }
+
+    /// Brings the plane below the slab of the scalars on the cells of the velocity, after [`scalars_of_air`](Self::scalars_of_air).
+    pub(super) fn exchange_lifting(&mut self) {
+        let Self { layout, walls, scalars, scalars_next, detail, .. } = self;
+        let lifting = if detail.is_some() { scalars_next } else { scalars };
+        walls.ranks().exchange(*layout, [lifting], [1, 0]);
     }
 
     /// Computes `velocity` = `advected` + forces.

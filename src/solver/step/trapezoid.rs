@@ -107,10 +107,10 @@ impl Fields {
         let ahead = self.past.as_ref().map_or(0.0, |past| past.ahead);
         if ahead > 0.0 && forces.up.iter().any(|&up| up != 0.0) && forces.buoyancy != [0.0; 4] {
             self.scalars_of_air();
-            let Self { layout, walls, advected, scalars, obstacles, forces: scratch, .. } = self;
             if forces.up[2] != 0.0 {
-                walls.ranks().exchange(*layout, [scalars], [1, 0]);
+                self.exchange_lifting();
             }
+            let Self { layout, walls, advected, obstacles, forces: scratch, .. } = self;
             let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
             forces::lift(*layout, walls, &Forces { dt: ahead, ..*forces }, lifting, advected, scratch);
             if let Some(obstacles) = obstacles {

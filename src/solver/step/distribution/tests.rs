@@ -181,6 +181,17 @@ fn diffusion_forces_and_profiles_have_the_bytes_of_one_process() {
 }
 
 #[test]
+fn buoyancy_across_slabs_has_the_bytes_of_one_process() {
+    let params = Params { up: [0.3, 0.0, 1.0], ..params() };
+    for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
+        for detail in [1, 2] {
+            let config = Config { integrator, detail, ..scene([14, 13, 18], [CLOSED, OPEN, CLOSED]) };
+            check(&format!("{integrator:?}, detail {detail}"), &config, &params, stirred);
+        }
+    }
+}
+
+#[test]
 fn fast_air_and_thin_slabs_have_the_bytes_of_one_process() {
     for sides in [[CLOSED; 3], [CLOSED, OPEN, PERIODIC]] {
         let mut config = scene([11, 12, 16], sides);
