@@ -118,7 +118,7 @@ fn undoes(rig: &mut Rig) {
     let (old, y) = (number(&state, "/params/smoke.blue.buoyancy"), 0.5 * (top + bottom));
     rig.drag(1, [0.5 * (left + right), y], [right - 6.0, y]);
     rig.until("more buoyancy", |s| {
-        number(s, "/params/smoke.blue.buoyancy") > 4.0 && is(s, "/undoes", "blue buoyancy")
+        number(s, "/params/smoke.blue.buoyancy") > 4.0 && is(s, "/undoes", "Blue (B) buoyancy")
     });
     rig.key("ctrl+z");
     rig.until("the old buoyancy", |s| number(s, "/params/smoke.blue.buoyancy") == old);
@@ -462,6 +462,10 @@ fn leaves(rig: &mut Rig) {
     // The first one shows all rows again.
     rig.key("Escape");
     rig.until("all rows", |s| s["places"]["brush.radius"].is_array() && s["dialog"].is_null());
+    // The second one lets go of the ball.
+    rig.until("the ball selected", |s| s["places"]["delete"].is_array());
+    rig.key("Escape");
+    rig.until("nothing selected", |s| s["places"]["delete"].is_null() && s["dialog"].is_null());
     rig.key("Escape");
     let asks = |s: &Value| is(s, "/dialog", "leave") && s["places"]["discard"].is_array();
     rig.until("the question", asks);

@@ -58,7 +58,7 @@ mod tests {
             assert_eq!(name(color), called, "{color:?}");
         }
         let plume = Scene::load("plume", &[]).unwrap().look;
-        assert_eq!(name(plume.colors[0]), "white", "{:?}", plume.colors[0]);
+        assert_eq!(name(plume.colors[0]), "grey", "{:?}", plume.colors[0]);
         assert!(Look::default().colors.iter().all(|color| !name(*color).is_empty()));
     }
 }

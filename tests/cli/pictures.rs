@@ -120,7 +120,8 @@ fn scattering_is_chosen_by_name() {
     let dir = folder();
     let means = ["single", "multiple", "traced"].map(|name| {
         let (out, set) = (format!("{name}.exr"), format!("render.medium.scattering={name}"));
-        let more = ["--size", "32x24", "--set", &set, "--set", "render.medium.paths=16"];
+        let medium = ["--set", "render.medium.paths=16", "--set", "render.medium.extinction=40"];
+        let more = [&["--size", "32x24", "--set", &set], &medium[..]].concat();
         let output = render(dir.path(), "24", &out, &more);
         assert!(output.status.success(), "{}", stderr(&output));
         let reds = exr_channels(&dir.path().join(out), [32, 24])("R");

@@ -96,7 +96,8 @@ impl Field<'_> {
             read.ok()
         };
         let number = number.range(range).update_while_editing(false).custom_parser(read);
-        let response = ui.add_sized(vec2(width, 20.0), number);
+        let size = vec2(width, height(ui));
+        let response = ui.add_sized(size, number);
         let id = id(name);
         match fault.take() {
             Some(Some(fault)) => ui.data_mut(|data| data.insert_temp(id, fault)),
@@ -110,10 +111,14 @@ impl Field<'_> {
 
 /// A row as high as number fields. egui would lower each field of a row that grows with them.
 pub(super) fn row(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
-    let padding = 2.0 * ui.spacing().button_padding.y;
-    let height = (ui.text_style_height(&TextStyle::Button) + padding).max(ui.spacing().interact_size.y);
-    let size = vec2(ui.available_width(), height.ceil());
+    let size = vec2(ui.available_width(), height(ui));
     ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), contents);
+}
+
+/// Height of a number field \[pt\].
+fn height(ui: &Ui) -> f32 {
+    let padding = 2.0 * ui.spacing().button_padding.y;
+    (ui.text_style_height(&TextStyle::Button) + padding).max(ui.spacing().interact_size.y).ceil()
 }
 
 fn id(name: &str) -> Id {
