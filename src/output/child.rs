@@ -1,7 +1,7 @@
 //! A guarded child process: its stderr is drained and bounded, and it is killed when it makes no progress.
 //!
 //! Nothing here waits for the process without a limit. One thread reads its stderr and keeps the last
-//! [`KEPT`] bytes; another feeds its stdin. Feeding and waiting last until the process has made no progress
+//! `KEPT` bytes; another feeds its stdin. Feeding and waiting last until the process has made no progress
 //! for a [`Patience`]; then it is killed.
 
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ impl Patience {
     }
 }
 
-/// Runs `command` and returns the first [`KEPT`] bytes of its stdout. `None` if it is not found or fails.
+/// Runs `command` and returns the first `KEPT` bytes of its stdout. `None` if it is not found or fails.
 ///
 /// # Errors
 /// If it does not end in time.
