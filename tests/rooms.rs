@@ -42,7 +42,19 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("worker", &["grid", "parameter", "room", "snapshot", "solver"]),
     (
         "app",
-        &["grid", "look", "output", "parameter", "render", "scene", "snapshot", "solver", "volume", "worker"],
+        &[
+            "foreign",
+            "grid",
+            "look",
+            "output",
+            "parameter",
+            "render",
+            "scene",
+            "snapshot",
+            "solver",
+            "volume",
+            "worker",
+        ],
     ),
     (
         "cli",
