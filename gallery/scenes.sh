@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 row() {
     local scene=$1 frames=$2
     "$updraft" render "$scene" --frames "$frames" --size 320x180 --quiet --out "$work/$scene.####.png" "${@:3}"
-    convert "$work/$scene".????.png +append -gravity SouthWest -pointsize 13 -fill '#c8c8c8' -annotate +8+6 "$scene" "$work/row-$scene.png"
+    convert "$work/$scene".????.png +append -font "$here/../fonts/DejaVuSans-Bold.ttf" -gravity SouthWest -pointsize 13 -fill '#c8c8c8' -annotate +8+6 "$scene" "$work/row-$scene.png"
 }
 
 row plume 24-96:36 "$@"
