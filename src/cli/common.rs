@@ -55,7 +55,7 @@ pub struct Common {
     /// Threads of each rank, unless the scene or `--threads` says how many.
     #[arg(skip)]
     pub threads_of_rank: Option<usize>,
-    /// How they share the run, and the memory of this machine.
+    /// Division of the run and of this machine's memory among them.
     #[arg(skip)]
     pub share: Share,
 }

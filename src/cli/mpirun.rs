@@ -95,7 +95,7 @@ impl Launch {
         self.threads
     }
 
-    /// How the ranks share the run and this machine; `renders` says whether to pictures.
+    /// Division of the run and of this machine among the ranks; `renders`: for pictures.
     pub fn share(&self, renders: bool) -> Share {
         match (&self.comm, self.here) {
             (Some(comm), Some(_)) => Share { ranks: comm.size(), here: self.here, renders },

@@ -1,4 +1,4 @@
-//! How many points the light volume of a box has.
+//! Number of points of the light volume of a box.
 
 /// A light volume has as many points along its longest axis, if the grid has as many cells.
 const POINTS: f32 = 64.0;

@@ -174,7 +174,7 @@ fn has_colors(header: &Header) -> bool {
         .all(|wanted| header.channels.list.iter().any(|channel| channel.name.eq_case_insensitive(wanted)))
 }
 
-/// What is wrong with an OpenEXR file, in our words.
+/// The fault of an OpenEXR file, in our words.
 fn words(error: &exr::error::Error) -> String {
     use exr::error::Error;
     match error {

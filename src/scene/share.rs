@@ -7,7 +7,7 @@ use crate::solver::{
     Advection, BoundaryCondition, Config, Integrator, Params, Projection, Solver, TraceOrder,
 };
 
-/// How many ranks share a run, and how many of them share the memory of this machine.
+/// The number of ranks that share a run, and of those that share the memory of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Number of ranks; each has a slab of the box.

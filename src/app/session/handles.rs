@@ -33,7 +33,7 @@ pub(super) struct Move {
     /// Axis of the drag, if it is restricted to one.
     axis: Option<usize>,
     by: [f32; 3],
-    /// Where the mouse grabbed it on a recorded frame \[pt\], until it is dragged.
+    /// Place at which the mouse grabbed it on a recorded frame \[pt\], until it is dragged.
     still: Option<Vector2<f32>>,
     /// The recorded frame from which the drag goes on, if later ones were dropped for it.
     since: Option<u64>,
