@@ -12,7 +12,7 @@ use crate::solver::{
 pub struct Share {
     /// Number of ranks; each has a slab of the box.
     pub ranks: usize,
-    /// How many of them are on this machine. `None`: the run is elsewhere, and the memory of this machine does not limit it.
+    /// Number of them on this machine. `None`: the run is elsewhere, and the memory of this machine does not limit it.
     pub here: Option<usize>,
     /// Whether they render pictures, for which each has the light of the whole box.
     pub renders: bool,

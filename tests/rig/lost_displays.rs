@@ -119,7 +119,7 @@ fn survives_a_loss(renderer: &str) {
     );
 }
 
-/// Where the driver makes the pictures, one that refuses our shaders ends the program with one message.
+/// A driver that makes the pictures and refuses our shaders ends the program with one message.
 #[test]
 fn a_refused_shader_ends_the_window_with_one_message() {
     let Some(driver) = LosingDriver::compile() else { return };

@@ -201,7 +201,7 @@ impl Card {
     }
 }
 
-/// What is wrong with a PNG, in our words.
+/// The fault of a PNG file, in our words.
 #[cfg(feature = "files")]
 fn words(error: &png::DecodingError) -> &'static str {
     match error {
