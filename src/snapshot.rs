@@ -4,6 +4,7 @@
 mod snapshot_slab;
 
 use half::f16;
+use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
@@ -51,14 +52,16 @@ pub struct Snapshot {
     pub beside: Option<Box<Snapshot>>,
 }
 
-/// Maxima of `smoke` over bricks of [`BRICK`]³ cells. Each is taken over the brick and one cell around it, so
-/// it bounds any trilinear sample inside the brick.
+/// Maxima of `smoke` over bricks of [`BRICK`]³ cells, and its lowest temperature. Each maximum is taken over the brick and one cell
+/// around it, so it bounds any trilinear sample inside the brick.
 #[derive(Clone, Debug)]
 pub struct Bricks {
     /// Bricks along each axis: cells / BRICK, rounded up.
     pub dims: Dims,
     /// Largest red, green, blue and temperature near each brick, x fastest.
     pub max: Vec<[f16; 4]>,
+    /// Lowest temperature excess in the box \[K\], 0 at most.
+    pub coldest: f16,
 }
 
 impl Bricks {
@@ -73,10 +76,10 @@ impl Bricks {
     pub fn empty(dims: Dims) -> Self {
         let per_axis = dims.array().map(|n| n.div_ceil(BRICK));
         let bricks = Dims { nx: per_axis[0], ny: per_axis[1], nz: per_axis[2] };
-        Self { dims: bricks, max: vec![[f16::ZERO; 4]; bricks.cells()] }
+        Self { dims: bricks, max: vec![[f16::ZERO; 4]; bricks.cells()], coldest: f16::ZERO }
     }
 
-    /// Recomputes the maxima in place.
+    /// Recomputes the extremes in place.
     pub fn update(&mut self, dims: Dims, smoke: &[[f16; 4]]) {
         self.update_where(dims, smoke, |_| true);
     }
@@ -102,29 +105,34 @@ impl Bricks {
         holds: impl Fn([usize; 3]) -> bool + Sync,
     ) {
         let per_brick = self.dims;
-        self.max.par_iter_mut().enumerate().for_each(|(b, out)| {
+        let coldest = self.max.par_iter_mut().enumerate().map(|(b, out)| {
             let at = [b % per_brick.nx, b / per_brick.nx % per_brick.ny, b / (per_brick.nx * per_brick.ny)];
             let near = |axis: usize| at[axis].saturating_sub(1)..(at[axis] + 2).min(per_brick.array()[axis]);
             if !near(2).any(|k| near(1).any(|j| near(0).any(|i| holds([i, j, k])))) {
                 *out = [f16::ZERO; 4];
-                return;
+                return f16::ZERO;
             }
             let range = |axis: usize| {
                 let lo = (at[axis] * BRICK).saturating_sub(1);
                 lo..((at[axis] + 1) * BRICK + 1).min(dims.array()[axis])
             };
-            let mut max = [f32::NEG_INFINITY; 4];
+            let (mut max, mut coldest) = ([f32::NEG_INFINITY; 4], 0.0_f32);
+            let mut row = [[0.0; 4]; BRICK + 2];
+            let row = &mut row[..range(0).len()];
             for k in range(2).start.max(own[0])..range(2).end.min(own[1]) {
                 for j in range(1) {
-                    for cell in &smoke[dims.index(range(0).start, j, k - own[0])..][..range(0).len()] {
-                        for c in 0..4 {
-                            max[c] = max[c].max(cell[c].to_f32());
-                        }
+                    let halves = &smoke[dims.index(range(0).start, j, k - own[0])..][..row.len()];
+                    halves.as_flattened().convert_to_f32_slice(row.as_flattened_mut());
+                    for cell in &*row {
+                        max = std::array::from_fn(|c| max[c].max(cell[c]));
+                        coldest = coldest.min(cell[3]);
                     }
                 }
             }
             *out = max.map(f16::from_f32);
+            f16::from_f32(coldest)
         });
+        self.coldest = coldest.reduce(|| f16::ZERO, f16::min);
     }
 }
 

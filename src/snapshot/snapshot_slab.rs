@@ -166,23 +166,26 @@ impl SnapshotSlab {
             let first = from.saturating_sub(BRICK) / BRICK;
             first * per_layer..(to / BRICK + 1).min(bricks.dims.nz) * per_layer
         };
-        let mine = bricks.max[layers(me)].to_vec();
+        let mut mine = bricks.max[layers(me)].to_vec();
+        mine.push([bricks.coldest; 4]);
         let others = || (0..self.comm.size()).filter(|&rank| rank != me);
         let sends: Vec<_> = others().map(|rank| (rank, cast_slice(&mine))).collect();
         let mut theirs: Vec<_> =
-            others().map(|rank| (rank, vec![[f16::ZERO; 4]; layers(rank).len()])).collect();
+            others().map(|rank| (rank, vec![[f16::ZERO; 4]; layers(rank).len() + 1])).collect();
         let mut receives: Vec<_> =
             theirs.iter_mut().map(|(rank, max)| (*rank, cast_slice_mut(max))).collect();
         self.comm.transfer(&sends, &mut receives);
         drop(receives);
         for (rank, max) in theirs {
+            bricks.coldest = max.last().map_or(bricks.coldest, |theirs| theirs[0].min(bricks.coldest));
             for (all, max) in bricks.max[layers(rank)].iter_mut().zip(max) {
                 *all = std::array::from_fn(|c| all[c].max(max[c]));
             }
         }
         let first = self.first / BRICK * per_layer;
         let count = Bricks::empty(self.part.dims).dims;
-        self.part.bricks = Bricks { dims: count, max: bricks.max[first..first + count.cells()].to_vec() };
+        let max = bricks.max[first..first + count.cells()].to_vec();
+        self.part.bricks = Bricks { dims: count, max, coldest: bricks.coldest };
     }
 
     /// The messages between the ranks.
@@ -294,6 +297,9 @@ mod tests {
                 let slab = SnapshotSlab::cut(comm, &whole, own, beside);
                 assert_eq!(slab.own(), own);
                 assert!(slab.whole.smoke.is_empty() && slab.whole.bricks.max == whole.bricks.max);
+                assert!(
+                    slab.whole.bricks.coldest == whole.bricks.coldest && whole.bricks.coldest < f16::ZERO
+                );
                 let Part { planes, first, .. } = slab.part();
                 for k in own[0].saturating_sub(beside[0])..(own[1] + beside[1]).min(nz) {
                     let at = (k - first) * nx * ny;
