@@ -265,12 +265,20 @@ impl Fields {
         }
     }
 
-    /// Scalars on the cells of the velocity, with the bricks that hold any, for the forces.
-    pub(super) fn scalars_of_air(&mut self) {
-        let Self { layout, walls, velocity, scalars, scalars_next, bricks, detail, .. } = self;
+    /// Scalars on the cells of the velocity, with their ghosts, for the forces.
+    fn scalars_of_air(&mut self) {
+        self.restrict_scalars();
+        let Self { walls, velocity, scalars_next, detail, .. } = self;
+        if detail.is_some() {
+            walls.fill_scalars(scalars_next, velocity);
+        }
+    }
+
+    /// Means of finer scalars on the cells of the velocity, in `scalars_next`, without ghosts.
+    pub(super) fn restrict_scalars(&mut self) {
+        let Self { layout, scalars, scalars_next, bricks, detail, .. } = self;
         if let Some(detail) = detail {
             detail.restrict(*layout, scalars, bricks, scalars_next);
-            walls.fill_scalars(scalars_next, velocity);
         }
     }
 
@@ -436,7 +444,7 @@ impl Fields {
         }
     }
 
-    /// Brings the plane below the slab of the scalars on the cells of the velocity, after [`scalars_of_air`](Self::scalars_of_air).
+    /// Brings the plane below the slab of the scalars on the cells of the velocity, after [`restrict_scalars`](Self::restrict_scalars).
     pub(super) fn exchange_lifting(&mut self) {
         let Self { layout, walls, scalars, scalars_next, detail, .. } = self;
         let lifting = if detail.is_some() { scalars_next } else { scalars };
@@ -465,7 +473,7 @@ impl Fields {
     }
 }
 
-/// The scalars on the cells of the velocity, with their bricks: `scalars` itself, or the means that [`Fields::scalars_of_air`] makes.
+/// The scalars on the cells of the velocity, with their bricks: `scalars` itself, or the means that [`Fields::restrict_scalars`] makes.
 pub fn lifting<'a>(
     detail: &'a Option<Box<Detail>>,
     [scalars, means]: [&'a Cells; 2],

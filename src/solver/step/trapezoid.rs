@@ -106,7 +106,7 @@ impl Fields {
     pub fn lift_ahead(&mut self, forces: &Forces) -> f32 {
         let ahead = self.past.as_ref().map_or(0.0, |past| past.ahead);
         if ahead > 0.0 && forces.up.iter().any(|&up| up != 0.0) && forces.buoyancy != [0.0; 4] {
-            self.scalars_of_air();
+            self.restrict_scalars();
             if forces.up[2] != 0.0 {
                 self.exchange_lifting();
             }
