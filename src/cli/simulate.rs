@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 
@@ -159,17 +158,12 @@ impl Job<'_> {
                 self.begin(flow)?
             }
         };
-        self.advance(run, tables, common, interrupt::catch())
+        interrupt::catch();
+        self.advance(run, tables, common)
     }
 
     /// Advances a run to its last frame.
-    fn advance(
-        &self,
-        mut run: Run,
-        mut tables: Tables,
-        common: &Common,
-        stop: &AtomicBool,
-    ) -> Result<(), CliError> {
+    fn advance(&self, mut run: Run, mut tables: Tables, common: &Common) -> Result<(), CliError> {
         let mut progress = Progress::new(self.options.frames.last, common.quiet || !self.is_first());
         // Files that must be on the disk before the next checkpoint.
         let mut written = Vec::new();
@@ -188,16 +182,14 @@ impl Job<'_> {
                 written.extend(self.write_frame(frame, ends, &mut run)?);
                 progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
             }
-            let stopped = run.solver().any_rank(stop.load(Ordering::Relaxed));
-            let stopped = stopped && frame < last && !ends;
+            let signal = interrupt::by_any(self.comm.as_deref()).filter(|_| frame < last && !ends);
             let due = |every: u32| frame.is_multiple_of(every) || frame == last || ends;
-            if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
+            if signal.is_some() || finished && self.args.checkpoint_every.is_some_and(due) {
                 self.save(&mut run, &mut tables, &mut written)?;
             }
-            if stopped {
+            if let Some(by) = signal {
                 return Err(CliError::Stopped(format!(
-                    "{}; {} has the run up to frame {frame}, continue with `{}`",
-                    interrupt::by(),
+                    "{by}; {} has the run up to frame {frame}, continue with `{}`",
                     self.args.out.display(),
                     self.again
                 )));
