@@ -300,8 +300,17 @@ fn part_of(file: &str) -> Option<(u32, &str)> {
 
 /// Whether a process of this number runs. Without `/proc` the answer is always yes.
 fn is_running(process: u32) -> bool {
-    process != std::process::id()
-        && (!Path::new("/proc/self").exists() || Path::new(&format!("/proc/{process}")).exists())
+    if process == std::process::id() || !Path::new("/proc/self").exists() {
+        return process != std::process::id();
+    }
+    match fs::read(format!("/proc/{process}/stat")) {
+        // After the name in parentheses: a zombie (Z) has ended, and its parent has not taken notice yet.
+        Ok(stat) => {
+            let name_ends = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
+            stat.get(name_ends + 2) != Some(&b'Z')
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 /// Folder of the file at `path`.
@@ -358,6 +367,23 @@ mod tests {
         let mut expected = [running, ".4294967295.part.mine".to_owned()];
         expected.sort();
         assert_eq!(left, expected, "those of a running process and of other files stay");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn parts_of_a_process_that_has_just_ended_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        // Nobody waits for it yet, so it stays a zombie.
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        let part = dir.path().join(format!(".{}.part.a.npz", ended.id()));
+        fs::write(&part, "half of it").unwrap();
+        let stat = || fs::read_to_string(format!("/proc/{}/stat", ended.id())).unwrap();
+        while !stat().contains(") Z ") {
+            std::thread::yield_now();
+        }
+        clean_up([dir.path().join("a.npz").as_path()]);
+        assert!(!part.exists());
+        ended.wait().unwrap();
     }
 
     #[test]
