@@ -86,7 +86,7 @@ impl Solver {
     }
 
     /// Brings to each rank the faces that the velocities in the middle of the cells of its slab and of the planes beside it read.
-    pub(crate) fn exchange_faces(&mut self) {
+    pub fn exchange_faces(&mut self) {
         let ranks = self.ranks().clone();
         let Fields { layout, velocity: [u, v, w], .. } = &mut self.fields;
         ranks.exchange(*layout, [u, v, w], [2, 3]);
@@ -135,11 +135,13 @@ impl Solver {
     }
 
     /// The lists of all ranks, in their order, on each.
+    #[cfg(feature = "cli")]
     pub(crate) fn join_lists<T: bytemuck::Pod>(&self, list: &mut Vec<T>) {
         self.ranks().join_lists(list);
     }
 
     /// The list of the first rank, on each.
+    #[cfg(feature = "cli")]
     pub(crate) fn list_of_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
         self.ranks().deal(|_| if self.is_first_rank() { list } else { &[] })
     }
