@@ -176,12 +176,22 @@ impl Field {
     ///
     /// # Errors
     /// The first error of `take`; later planes are not taken.
-    pub fn planes<E>(self, solver: &Solver, mut take: impl FnMut(&[f32]) -> Result<(), E>) -> Result<(), E> {
+    pub fn planes<E>(self, solver: &Solver, take: impl FnMut(&[f32]) -> Result<(), E>) -> Result<(), E> {
+        self.made_planes(solver, |k, plane| self.fill_plane(solver, k, plane), take)
+    }
+
+    /// As [`planes`](Self::planes), with planes of the shape of this field that their owners `make`.
+    pub(crate) fn made_planes<E>(
+        self,
+        solver: &Solver,
+        make: impl Fn(usize, &mut [f32]),
+        mut take: impl FnMut(&[f32]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let [nx, ny, nz] = self.shape(self.layout(solver).dims);
         let mut plane = vec![0.0; nx * ny];
         let mut result = Ok(());
         for k in 0..nz {
-            let make = |plane: &mut [f32]| self.fill_plane(solver, k, plane);
+            let make = |plane: &mut [f32]| make(k, plane);
             // Other ranks send what a file no longer takes: the first has yet to tell them.
             let taken = self.take_plane(solver, k, &mut plane, make, |plane| match &result {
                 Ok(()) => take(plane),

@@ -5,12 +5,13 @@ mod snapshot_slab;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
 use crate::solver::{Config, Solver, StepStats};
 
-pub use snapshot_slab::{Part, SnapshotSlab};
+pub use snapshot_slab::{Motion, Part, SnapshotSlab, above_ground};
 
 pub use crate::solver::{Mesh, Shape as SolidShape, SolidPose};
 
@@ -62,6 +63,12 @@ pub struct Bricks {
     pub max: Vec<[f16; 4]>,
     /// Lowest temperature excess in the box \[K\], 0 at most.
     pub coldest: f16,
+}
+
+/// The greatest speed of some cells \[m/s\].
+pub(crate) fn fastest(velocity: &[[f16; 4]]) -> f32 {
+    let speed = |velocity: &[f16; 4]| Vector3::from([0, 1, 2].map(|a| velocity[a].to_f32())).norm();
+    velocity.par_iter().map(speed).reduce(|| 0.0, f32::max)
 }
 
 impl Bricks {

@@ -1,5 +1,7 @@
 //! A box that follows its smoke, beside one that is large from the start.
 
+use std::io::Cursor;
+
 use updraft::grid::Dims;
 use updraft::solver::{
     Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid,
@@ -181,7 +183,7 @@ fn a_resumed_run_and_a_restored_state_go_on_across_moves_with_the_same_bits() {
         for step in 0..24 {
             if step == 10 {
                 let mut file = vec![];
-                unbroken.save(&mut file).unwrap();
+                unbroken.save(Cursor::new(&mut file)).unwrap();
                 saved.push((step, file));
             }
             if step == 8 {
@@ -199,7 +201,7 @@ fn a_resumed_run_and_a_restored_state_go_on_across_moves_with_the_same_bits() {
         for (step, file) in saved {
             // Threads do not matter, nor where the box is that takes the state.
             let mut resumed = make(1);
-            resumed.load(&file[..]).unwrap();
+            resumed.load(Cursor::new(&file)).unwrap();
             advance(&mut resumed, 24 - step);
             assert!(bits(&resumed) == end, "{integrator:?}, detail {detail}, resumed at step {step}");
             assert_eq!((resumed.stats().mass, resumed.stats().left), (ended.mass, ended.left));

@@ -7,6 +7,7 @@
 //! seed; all seeds run first, unchanged.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -176,10 +177,10 @@ fn states_are_taken_or_refused() {
     let scene = Scene::parse("fuzz", scene).expect("a scene");
     let mut first = scene.solver().expect("a solver");
     first.step(0.04).expect("a step");
-    let mut state = Vec::new();
+    let mut state = Cursor::new(Vec::new());
     first.save(&mut state).expect("a state");
     let solver = std::cell::RefCell::new(scene.solver().expect("a solver"));
-    fuzz_seeds("state", vec![state], |input| drop(solver.borrow_mut().load(input)));
+    fuzz_seeds("state", vec![state.into_inner()], |input| drop(solver.borrow_mut().load(Cursor::new(input))));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A solver whose state was written and read continues with the same bits, for every configuration.
 
+use std::io::Cursor;
+
 use updraft::field::Field;
 use updraft::scene::Scene;
 use updraft::solver::Solver;
@@ -65,12 +67,12 @@ fn goes_on(mut scene: Scene, what: &str) {
     let mut whole = scene.solver().expect("a solver");
     run(&mut whole, 2);
     let mut state = Vec::new();
-    whole.save(&mut state).expect("memory");
+    whole.save(Cursor::new(&mut state)).expect("memory");
     let then = seen(&whole);
     run(&mut whole, 3);
     scene.config.threads = 2;
     let mut rest = scene.solver().expect("a solver");
-    rest.load(state.as_slice()).expect("a state");
+    rest.load(Cursor::new(&state)).expect("a state");
     assert!(seen(&rest) == then, "{what}: the state is another one at once");
     run(&mut rest, 3);
     assert!(seen(&rest) == seen(&whole), "{what}: the run went on another way");
@@ -123,15 +125,15 @@ fn every_projection_and_side_goes_on_with_the_same_bits() {
 fn the_state_of_another_solver_is_refused() {
     let mut ball = scene("cubic", "projection", SOLIDS[1], &[]).solver().expect("a solver");
     let mut state = Vec::new();
-    ball.save(&mut state).expect("memory");
+    ball.save(Cursor::new(&mut state)).expect("memory");
     let mut empty = scene("cubic", "projection", "", &[]).solver().expect("a solver");
-    let refused = empty.load(state.as_slice()).expect_err("no pressure is kept").to_string();
+    let refused = empty.load(Cursor::new(&state)).expect_err("no pressure is kept").to_string();
     assert!(refused.contains("red pressure"), "{refused}");
     let mut large =
         scene("cubic", "projection", SOLIDS[1], &["domain.cells=[16, 18, 12]"]).solver().expect("a solver");
-    let refused = large.load(state.as_slice()).expect_err("another size").to_string();
+    let refused = large.load(Cursor::new(&state)).expect_err("another size").to_string();
     assert!(refused.contains("`u` of"), "{refused}");
     for cut in [0, 5, state.len() / 2, state.len() - 1] {
-        assert!(ball.load(&state[..cut]).is_err(), "cut at {cut}");
+        assert!(ball.load(Cursor::new(&state[..cut])).is_err(), "cut at {cut}");
     }
 }

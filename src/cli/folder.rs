@@ -11,7 +11,7 @@ use super::stored_frame::StoredFrame;
 use crate::field::Field;
 use crate::grid::Dims;
 use crate::scene::Scene;
-use crate::snapshot::{Bricks, Snapshot, SnapshotSlab, SolidPose};
+use crate::snapshot::{Bricks, Motion, Snapshot, SnapshotSlab, SolidPose, above_ground};
 use crate::solver::{Config, refuse_on_ranks};
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
@@ -146,23 +146,40 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Loads the planes of `frame` that are this rank's, and so many below and above them. Each rank reads one field of the whole box
-    /// at a time.
+    /// Loads the planes of `frame` that are this rank's, and so many below and above them, with their velocity if that is wanted. Each
+    /// rank reads one field of the whole box at a time.
     pub fn load_slab(
         &self,
         frame: u32,
         scene: &Scene,
         slab: &mut SnapshotSlab,
-        beside: impl FnOnce(Dims) -> [usize; 2],
+        velocity: bool,
+        beside: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2],
     ) -> Result<(), CliError> {
         let mut whole = slab.whole().clone();
         whole.smoke = Vec::new();
         let (mut stored, config) = self.place_frame(frame, scene, &mut whole)?;
         let refusal = refuse_on_ranks(&config, slab.comm().size());
         refusal.map_err(|error| CliError::Request(error.to_string()))?;
-        let beside = beside(whole.dims);
+        let below = whole.stand_on_ground();
+        let (dims, own) = (whole.dims, SnapshotSlab::share(slab.comm(), whole.dims.nz));
         let mut result = Ok(());
-        slab.load(whole, beside, |own, smoke| result = read_smoke(&mut stored, &config, own, smoke));
+        let motion = velocity.then(|| {
+            Motion::new(slab.comm(), dims, own, |planes, cells| {
+                above_ground(dims, below, cells, |cells| {
+                    result = read_velocity(&mut stored, &config, planes, cells);
+                });
+            })
+        });
+        result?;
+        slab.set_motion(motion);
+        let beside = beside(&whole, slab.motion());
+        let mut result = Ok(());
+        slab.load(whole, own, beside, |own, smoke| {
+            above_ground(dims, below, smoke, |smoke| {
+                result = read_smoke(&mut stored, &config, own, smoke);
+            });
+        });
         result
     }
 
@@ -229,25 +246,41 @@ impl RunFolder {
     pub fn load_velocity(&self, frame: u32, scene: &Scene, snapshot: &mut Snapshot) -> Result<(), CliError> {
         let mut stored = self.open(frame)?;
         let config = place(&mut stored, scene)?;
-        let (dims, finer) = (config.smoke_dims(), config.detail);
         // The snapshot may have empty cells below the box.
-        let below = snapshot.dims.ny.saturating_sub(dims.ny);
+        let below = snapshot.dims.ny.saturating_sub(config.smoke_dims().ny);
         snapshot.velocity.clear();
         snapshot.velocity.resize(snapshot.dims.cells(), [f16::ZERO; 4]);
-        for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
-            let shape = field.shape(config.dims);
-            let faces = stored.array(field, &config)?.values;
-            let ahead = shape[..axis].iter().product::<usize>();
-            for n in 0..dims.cells() {
-                let cell = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-                let [i, j, k] = cell.map(|n| n / finer);
-                let face = i + shape[0] * (j + shape[1] * k);
-                let at = snapshot.dims.index(cell[0], cell[1] + below, cell[2]);
-                snapshot.velocity[at][axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
+        let mut result = Ok(());
+        above_ground(snapshot.dims, below, &mut snapshot.velocity, |cells| {
+            result = read_velocity(&mut stored, &config, [0, config.smoke_dims().nz], cells);
+        });
+        result
+    }
+}
+
+/// Reads the velocity at the centres of the cells of smoke in the planes `from..to`.
+fn read_velocity(
+    stored: &mut StoredFrame,
+    config: &Config,
+    [from, to]: [usize; 2],
+    velocity: &mut [[f16; 4]],
+) -> Result<(), CliError> {
+    let (dims, finer) = (config.smoke_dims(), config.detail);
+    for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
+        let shape = field.shape(config.dims);
+        let faces = stored.array(field, config)?.values;
+        let ahead = shape[..axis].iter().product::<usize>();
+        let rows = velocity.chunks_exact_mut(dims.nx).take(dims.ny * (to - from));
+        for (row, cells) in rows.enumerate() {
+            let [j, k] = [row % dims.ny, from + row / dims.ny].map(|n| n / finer);
+            let first = shape[0] * (j + shape[1] * k);
+            for (i, cell) in cells.iter_mut().enumerate() {
+                let face = first + i / finer;
+                cell[axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The configuration of a frame: that of the scene, with the cells and the place of a box that follows its smoke.

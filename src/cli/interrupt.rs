@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
+use crate::comm::{Comm, of_all};
+
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Number of the received signal; 0: none.
@@ -22,7 +24,25 @@ const FILE_TOO_LARGE: i32 = 25;
 
 /// Name of the received signal.
 pub fn by() -> &'static str {
-    match SIGNAL.load(Ordering::Relaxed) {
+    name(SIGNAL.load(Ordering::Relaxed))
+}
+
+/// Name of the signal that any rank has received, and of the rank unless all have. All ranks ask together and get the same answer.
+pub fn by_any(comm: Option<&dyn Comm>) -> Option<String> {
+    let mine = SIGNAL.load(Ordering::Relaxed);
+    said(&comm.map_or_else(|| vec![mine], |comm| of_all(comm, mine)))
+}
+
+/// Says which of the signals of all ranks has come; 0: none.
+fn said(signals: &[i32]) -> Option<String> {
+    let rank = signals.iter().position(|&signal| signal != 0)?;
+    let name = name(signals[rank]);
+    let is_everywhere = signals.iter().all(|&signal| signal == signals[rank]);
+    Some(if is_everywhere { name.to_owned() } else { format!("{name} to rank {rank}") })
+}
+
+fn name(signal: i32) -> &'static str {
+    match signal {
         HANGUP => "by SIGHUP",
         TERMINATE => "by SIGTERM",
         _ => "by Ctrl-C",
@@ -77,4 +97,19 @@ fn listen() -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn listen() -> Result<(), ctrlc::Error> {
     ctrlc::set_handler(|| came(INTERRUPT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_to_one_rank_is_told_with_the_rank() {
+        assert_eq!(said(&[0]), None);
+        assert_eq!(said(&[INTERRUPT]).unwrap(), "by Ctrl-C");
+        assert_eq!(said(&[0, 0, TERMINATE, 0]).unwrap(), "by SIGTERM to rank 2");
+        assert_eq!(said(&[HANGUP, 0]).unwrap(), "by SIGHUP to rank 0");
+        assert_eq!(said(&[TERMINATE; 3]).unwrap(), "by SIGTERM");
+        assert_eq!(said(&[0, 0]), None);
+    }
 }

@@ -1,13 +1,11 @@
 //! Means over time of what a run measures, each step weighing as much as it is long.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::field::Field;
-use crate::npz::Array;
 use crate::solver::Solver;
-
-/// Arrays with the names of their fields.
-type NamedArrays = Vec<(&'static str, Array)>;
 
 /// The mean of some values over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,12 +16,15 @@ pub struct Mean {
     from: f64,
     /// The time over which it is taken \[s\], and the integral of each value over it.
     sums: Vec<f64>,
+    /// The sums that this rank adds up, ascending; none of the others counts.
+    own: Vec<Range<usize>>,
 }
 
 impl Mean {
-    /// The mean of `count` values from the instant `from` \[s\] on.
-    pub fn new(name: String, from: f64, count: usize) -> Self {
-        Self { name, from, sums: vec![0.0; count + 1] }
+    /// The mean of `count` values from the instant `from` \[s\] on, of which this rank adds up all or none.
+    pub fn new(name: String, from: f64, count: usize, is_own: bool) -> Self {
+        let own = if is_own { 0..count + 1 } else { 0..0 };
+        Self { name, from, sums: vec![0.0; count + 1], own: vec![own] }
     }
 
     /// Weight of the last step of `solver` \[s\].
@@ -67,28 +68,30 @@ impl Mean {
         }
     }
 
-    /// Brings the sums of `fields` of all ranks to the first.
-    fn bring_fields(&mut self, solver: &Solver, fields: &[Field]) {
-        let mut sums = &mut self.sums[1..];
-        for &field in fields {
-            let [nx, ny, nz] = field.shape(field.layout(solver).dims);
-            let (of_field, rest) = std::mem::take(&mut sums).split_at_mut(nx * ny * nz);
-            for (k, plane) in of_field.chunks_exact_mut(nx * ny).enumerate() {
-                field.take_plane(solver, k, plane, |_| (), |_| ());
-            }
-            sums = rest;
-        }
-    }
-
     /// The means; `None` before the first step that counts.
     pub fn values(&self) -> Option<impl Iterator<Item = f32>> {
         let time = self.sums[0];
         (time > 0.0).then(|| self.sums[1..].iter().map(move |sum| (sum / time) as f32))
     }
 
-    /// All that it holds, for a checkpoint.
-    pub fn sums(&mut self) -> &mut [f64] {
-        &mut self.sums
+    /// Number of its sums, for a checkpoint.
+    pub fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// The sums that this rank adds up, and the place of each first among those of all ranks.
+    pub fn own(&self) -> impl Iterator<Item = (usize, &[f64])> {
+        self.own.iter().map(|part| (part.start, &self.sums[part.clone()]))
+    }
+
+    /// Calls `read` with the sums that this rank adds up, and those that all ranks know, to replace them.
+    ///
+    /// # Errors
+    /// The first of `read`.
+    pub fn replace<E>(&mut self, mut read: impl FnMut(usize, &mut [f64]) -> Result<(), E>) -> Result<(), E> {
+        // The time.
+        read(0, &mut self.sums[..1])?;
+        self.own.iter().try_for_each(|part| read(part.start, &mut self.sums[part.clone()]))
     }
 }
 
@@ -104,7 +107,20 @@ impl FieldMeans {
         let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
         let count = |field: &Field| field.shape(field.layout(solver).dims).iter().product::<usize>();
         let name = format!("the mean of {} from {from} s on", names.join(", "));
-        Self { fields: fields.to_vec(), mean: Mean::new(name, from, fields.iter().map(count).sum()) }
+        let mut mean = Mean::new(name, from, fields.iter().map(count).sum(), solver.is_first_rank());
+        if !solver.is_alone() {
+            let time = if solver.is_first_rank() { 0..1 } else { 0..0 };
+            let mut start = 1;
+            let of_fields = fields.iter().map(|field| {
+                let layout = field.layout(solver);
+                let [nx, ny, nz] = field.shape(layout.dims);
+                let [from, to] = layout.within([0, nz as isize]).map(|k| start + k as usize * nx * ny);
+                start += nx * ny * nz;
+                from..to
+            });
+            mean.own = std::iter::once(time).chain(of_fields).collect();
+        }
+        Self { fields: fields.to_vec(), mean }
     }
 
     /// Adds the fields after a step.
@@ -112,24 +128,35 @@ impl FieldMeans {
         self.mean.add_fields(solver, &self.fields);
     }
 
-    /// Brings the sums of all ranks to the first, before they are written.
-    pub fn bring(&mut self, solver: &Solver) {
-        self.mean.bring_fields(solver, &self.fields);
-    }
-
     /// The sums, for a checkpoint.
     pub fn mean(&mut self) -> &mut Mean {
         &mut self.mean
     }
 
-    /// The start and the length of the mean \[s\], and the fields by name; `None` before the first step that counts.
-    pub fn arrays(&self, solver: &Solver) -> Option<([f64; 2], NamedArrays)> {
-        let mut values = self.mean.values()?;
-        let arrays = self.fields.iter().map(|field| {
-            let shape = field.shape(field.layout(solver).dims);
-            (field.name(), Array { shape, values: values.by_ref().take(shape.iter().product()).collect() })
-        });
-        Some(([self.mean.from, self.mean.sums[0]], arrays.collect()))
+    /// The start and the length of the mean \[s\]; `None` before the first step that counts.
+    pub fn span(&self) -> Option<[f64; 2]> {
+        let time = self.mean.sums[0];
+        (time > 0.0).then_some([self.mean.from, time])
+    }
+
+    /// Calls `take` on the first rank with the mean of the field of index `n`, plane by plane.
+    ///
+    /// # Errors
+    /// The first of `take`.
+    pub fn planes<E>(
+        &self,
+        n: usize,
+        solver: &Solver,
+        take: impl FnMut(&[f32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let count = |field: &Field| field.shape(field.layout(solver).dims).iter().product::<usize>();
+        let start = 1 + self.fields[..n].iter().map(count).sum::<usize>();
+        let time = self.mean.sums[0];
+        let make = |k: usize, plane: &mut [f32]| {
+            let sums = &self.mean.sums[start + k * plane.len()..];
+            plane.iter_mut().zip(sums).for_each(|(mean, sum)| *mean = (sum / time) as f32);
+        };
+        self.fields[n].made_planes(solver, make, take)
     }
 
     /// The fields.
@@ -147,7 +174,7 @@ mod tests {
     fn a_mean_weighs_steps_by_their_length_and_begins_within_one() {
         let overrides = ["domain.cells=[16, 24, 16]", "domain.voxel=0.06"].map(str::to_owned);
         let mut solver = Scene::load("plume", &overrides).unwrap().solver().unwrap();
-        let mut mean = Mean::new("m".into(), 0.5, 1);
+        let mut mean = Mean::new("m".into(), 0.5, 1, true);
         for (dt, value) in [(0.375, 7.0), (0.25, 1.0), (0.5, 3.0)] {
             solver.step(dt).unwrap();
             mean.add(&solver, || [value]);
@@ -156,11 +183,17 @@ mod tests {
         let means: Vec<f32> = mean.values().unwrap().collect();
         assert!(means.len() == 1 && (means[0] - 2.6).abs() < 1e-5, "{means:?}");
         let mut fields = FieldMeans::new(&[Field::V, Field::Red], 0.0, &solver);
-        assert!(fields.arrays(&solver).is_none());
+        assert!(fields.span().is_none());
         fields.add(&solver);
-        let ([from, time], arrays) = fields.arrays(&solver).unwrap();
-        assert_eq!((from, time), (0.0, 0.5));
-        assert_eq!(arrays[1].1, Field::Red.array(&solver));
-        assert_eq!(arrays[0].1, Field::V.array(&solver));
+        assert_eq!(fields.span(), Some([0.0, 0.5]));
+        for (n, field) in [Field::V, Field::Red].into_iter().enumerate() {
+            let mut values = Vec::new();
+            let take = |plane: &[f32]| -> Result<(), ()> {
+                values.extend_from_slice(plane);
+                Ok(())
+            };
+            fields.planes(n, &solver, take).unwrap();
+            assert!(values == field.array(&solver).values, "{field}");
+        }
     }
 }

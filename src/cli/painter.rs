@@ -81,31 +81,13 @@ impl Painter {
     /// Renders the layers of a picture: each light alone, the share of what is behind the smoke that is seen, and where the
     /// snapshot has its velocity, the motion of the smoke to the right and up \[px\] from this frame to the next.
     pub fn paint_layers(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Vec<Extra>, RenderError> {
-        let mut layers = Vec::new();
-        let mut shown = scene.clone();
-        for (name, look) in lights(&scene.look) {
-            shown.look = look;
-            let image = self.paint_linear(snapshot, &shown)?;
-            let channel = |c: usize| image.rgba.iter().map(|pixel| pixel[c]).collect();
-            layers.push(Extra {
-                name,
-                channels: vec![("R", channel(0)), ("G", channel(1)), ("B", channel(2))],
-            });
-        }
-        // Without floor and solids, what is not opaque is clear.
-        let clear = Look { floor: None, outline: false, ..scene.look.clone() };
-        shown.look = clear;
+        let mut layers = layers_of_lights(scene, |shown| self.paint_linear(snapshot, shown))?;
         let bare = Snapshot { solids: Vec::new(), ..snapshot.clone() };
-        let image = self.paint_linear(&bare, &shown)?;
-        let passes = image.rgba.iter().map(|pixel| 1.0 - pixel[3]).collect();
-        layers.push(Extra { name: "transmittance", channels: vec![("Y", passes)] });
+        layers.push(transmittance(&self.paint_linear(&bare, &clear(scene))?));
         if !snapshot.velocity.is_empty() {
             let interval = 1.0 / scene.time.frame_rate;
             let motion = sprite::motion(snapshot, &scene.look, &scene.camera, scene.size, interval);
-            let [width, height] = scene.size.map(|n| n as f32);
-            let across = motion.iter().map(|m| m[0] * width).collect();
-            let upwards = motion.iter().map(|m| m[1] * height).collect();
-            layers.push(Extra { name: "motion", channels: vec![("X", across), ("Y", upwards)] });
+            layers.push(layer_of_motion(&motion, scene.size));
         }
         Ok(layers)
     }
@@ -139,6 +121,40 @@ impl Painter {
             }
         }
     }
+}
+
+/// The layer of each light of `scene`, which `paint` renders with that light alone.
+pub fn layers_of_lights<E>(
+    scene: &Scene,
+    mut paint: impl FnMut(&Scene) -> Result<LinearImage, E>,
+) -> Result<Vec<Extra>, E> {
+    let mut shown = scene.clone();
+    let layers = lights(&scene.look).into_iter().map(|(name, look)| {
+        shown.look = look;
+        let image = paint(&shown)?;
+        let channel = |c: usize| image.rgba.iter().map(|pixel| pixel[c]).collect();
+        Ok(Extra { name, channels: vec![("R", channel(0)), ("G", channel(1)), ("B", channel(2))] })
+    });
+    layers.collect()
+}
+
+/// `scene` without floor and outline: if it has no solids either, what is not opaque is clear.
+pub fn clear(scene: &Scene) -> Scene {
+    Scene { look: Look { floor: None, outline: false, ..scene.look.clone() }, ..scene.clone() }
+}
+
+/// The layer of what is seen behind the smoke, from a picture of [`clear`] without solids.
+pub fn transmittance(image: &LinearImage) -> Extra {
+    let passes = image.rgba.iter().map(|pixel| 1.0 - pixel[3]).collect();
+    Extra { name: "transmittance", channels: vec![("Y", passes)] }
+}
+
+/// The layer of the motion from one frame to the next, in shares of a picture of this size.
+pub fn layer_of_motion(motion: &[[f32; 2]], size: [u32; 2]) -> Extra {
+    let [width, height] = size.map(|n| n as f32);
+    let across = motion.iter().map(|m| m[0] * width).collect();
+    let upwards = motion.iter().map(|m| m[1] * height).collect();
+    Extra { name: "motion", channels: vec![("X", across), ("Y", upwards)] }
 }
 
 /// The `image` that `cpu` has rendered, unless it was traced and a signal came meanwhile: it may be unfinished.

@@ -82,7 +82,12 @@ impl Report {
 
     /// The error of a stopped rendering.
     pub fn stopped(&self) -> CliError {
-        CliError::Stopped(format!("{}, after {} of {} pictures", interrupt::by(), self.pictures, self.wanted))
+        self.stopped_by(interrupt::by())
+    }
+
+    /// The error of a rendering that was stopped `by` a signal.
+    pub fn stopped_by(&self, by: &str) -> CliError {
+        CliError::Stopped(format!("{by}, after {} of {} pictures", self.pictures, self.wanted))
     }
 }
 

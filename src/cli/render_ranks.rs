@@ -1,27 +1,34 @@
 //! `updraft render` on several ranks: each renders the smoke of its slab, and the first writes the pictures.
 
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::mpirun::holds_on_first;
-use super::painter::{quality, view};
+use super::painter::{clear, layer_of_motion, layers_of_lights, quality, transmittance, view};
 use super::render_job::{Feed, Job, Report};
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
 use crate::comm::Comm;
 use crate::look::Scattering;
-use crate::render::CpuRenderer;
+use crate::output::exr::Extra;
+use crate::render::{CpuRenderer, LinearImage, Quality, exposure, sprite};
 use crate::room;
 use crate::scene::{Scene, memory};
-use crate::snapshot::SnapshotSlab;
+use crate::snapshot::{Motion, Snapshot, SnapshotSlab};
 
 /// Renders `scene` as `job` says.
 pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Result<(), CliError> {
-    refuse(&job, scene)?;
-    let Job { frames, out, supply, skip, .. } = job;
+    if scene.look.scattering == Scattering::Traced {
+        return Err(CliError::Request(
+            "path tracing needs the smoke of the whole box on one rank: simulate with --format npz or vdb, and render the frames by \
+             `updraft render --from` without mpirun"
+                .into(),
+        ));
+    }
+    let Job { frames, out, supply, skip, layers, .. } = job;
     let is_first = comm.rank() == 0;
-    let target = Target::new(&out, frames, common.quiet || !is_first)?;
+    let target = Target::new(&out, frames, common.quiet || !is_first)?.with_layers(layers)?;
     let mut wanted = Vec::new();
     for frame in frames.iter() {
         if !holds_on_first(&**comm, skip && target.has(frame)) {
@@ -32,7 +39,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         return say(&format!("{}\n", target.summary()));
     }
     let mut feed = Feed::new(scene, supply, frames, Some(comm.clone()), interrupt::flag())?;
-    let stop = interrupt::catch();
+    interrupt::catch();
     room::probe(memory::picture(scene.size), "a picture of this size")?;
     let mut output = match is_first {
         true => {
@@ -42,49 +49,60 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         false => None,
     };
     let mut report = Report::new(feed.total(frames), frames.count(), common.quiet || !is_first);
-    let mut renderer = CpuRenderer::new();
+    let mut painter = SlabPainter { renderer: CpuRenderer::new(), beside: [0; 2] };
     let mut slab = SnapshotSlab::new(comm.clone());
     let mut shown = scene.clone();
-    let dims = scene.config.smoke_dims();
-    if let Some(points) = renderer.fewer_points_on_ranks(&scene.look, dims) {
+    if let Some(points) = painter.renderer.fewer_points_on_ranks(&scene.look, scene.config.smoke_dims()) {
         tracing::warn!(
             "the light volume has {points:?} points on several ranks, where one process has more; \
              a lower render.light.resolution gives both the same"
         );
     }
+    let moves = layers || scene.camera.lens.shutter > 0.0;
     for frame in wanted {
         match &mut feed {
             Feed::Live(run) => {
                 while run.frame() < frame {
                     let finished = run.step()?;
-                    if run.solver().any_rank(stop.load(Ordering::Relaxed)) {
-                        return Err(report.stopped());
+                    if let Some(by) = interrupt::by_any(Some(&**comm)) {
+                        return Err(report.stopped_by(&by));
                     }
                     if finished {
                         report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
                     }
                 }
-                let beside = renderer.beside(&scene.look, run.solver().config().smoke_dims());
-                slab.capture(run.solver(), beside);
+                if moves {
+                    run.exchange_faces();
+                    slab.capture_motion(run.solver());
+                }
+                slab.capture(run.solver(), |whole, motion| painter.planes(scene, whole, motion));
             }
             Feed::Stored(folder) => {
-                if holds_on_first(&**comm, stop.load(Ordering::Relaxed)) {
-                    return Err(report.stopped());
+                if let Some(by) = interrupt::by_any(Some(&**comm)) {
+                    return Err(report.stopped_by(&by));
                 }
-                folder.load_slab(frame, scene, &mut slab, |dims| renderer.beside(&scene.look, dims))?;
+                folder.load_slab(frame, scene, &mut slab, moves, |whole, motion| {
+                    painter.planes(scene, whole, motion)
+                })?;
                 report.show(report.pictures, "");
             }
         }
         let began = Instant::now();
-        renderer.set_quality(quality(slab.whole(), scene));
         shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
         if target.is_linear() {
-            let image = renderer.render_slabs_linear(&slab, &view(&shown), scene.size);
-            if let (Some((sink, _)), Some(image)) = (&mut output, image) {
-                sink.put_linear(frame, &image, &[])?;
+            let image = painter.paint_linear(&slab, &shown);
+            let extra = if layers { painter.paint_layers(&mut slab, &shown) } else { Vec::new() };
+            if let Some((sink, _)) = &mut output {
+                sink.put_linear(frame, &image, &extra)?;
+            }
+        } else if shown.camera.lens.shutter > 0.0 {
+            let image = painter.paint_linear(&slab, &shown);
+            if let Some((sink, _)) = &mut output {
+                sink.put(frame, &image.present(&view(&shown)))?;
             }
         } else {
-            let image = renderer.render_slabs(&slab, &view(&shown), scene.size);
+            painter.renderer.set_quality(quality(slab.whole(), &shown));
+            let image = painter.renderer.render_slabs(&slab, &view(&shown), shown.size);
             if let (Some((sink, _)), Some(image)) = (&mut output, image) {
                 sink.put(frame, &image)?;
             }
@@ -98,13 +116,60 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     say(&format!("{}\n", target.summary()))
 }
 
-/// Refuses what works on one rank only.
-fn refuse(job: &Job, scene: &Scene) -> Result<(), CliError> {
-    let what = match job {
-        Job { layers: true, .. } => "--layers",
-        _ if scene.look.scattering == Scattering::Traced => "path tracing",
-        _ if scene.camera.lens.shutter > 0.0 => "render.camera.shutter",
-        _ => return Ok(()),
-    };
-    Err(CliError::Request(format!("{what} works on one rank only; run this without mpirun")))
+/// Renders the slabs of several ranks. All call the same functions; only the first gets pictures, the others empty ones.
+struct SlabPainter {
+    renderer: CpuRenderer,
+    /// Planes beside the slab that a picture reads.
+    beside: [usize; 2],
+}
+
+impl SlabPainter {
+    /// Planes beside the slab of this rank that a picture of a box with this `motion` reads.
+    fn planes(&mut self, scene: &Scene, whole: &Snapshot, motion: Option<&Motion>) -> [usize; 2] {
+        self.renderer.set_quality(quality(whole, scene));
+        self.beside = self.renderer.beside(&scene.look, whole.dims);
+        let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
+        // As many as lie beside the slab of a rank at an end of the box.
+        let reach = motion.map_or(0, |motion| exposure::reach(motion.fastest(), exposure, whole.h));
+        self.beside.map(|planes| planes.max(reach).min(whole.dims.nz))
+    }
+
+    /// As [`Painter::paint_linear`](super::painter::Painter::paint_linear).
+    fn paint_linear(&mut self, slab: &SnapshotSlab, scene: &Scene) -> LinearImage {
+        let quality = quality(slab.whole(), scene);
+        let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
+        if exposure <= 0.0 {
+            return self.paint_instant(slab, scene, quality);
+        }
+        let (camera_at, beside) = (|time: f32| scene.camera_at(time), self.beside);
+        let paint = |slab: &SnapshotSlab, camera: &_, quality| {
+            Ok::<_, Infallible>(self.paint_instant(
+                slab,
+                &Scene { camera: *camera, ..scene.clone() },
+                quality,
+            ))
+        };
+        let Ok(image) = exposure::exposed_slab(slab, exposure, quality, beside, camera_at, paint);
+        image
+    }
+
+    /// As [`Painter::paint_layers`](super::painter::Painter::paint_layers), of a slab with its velocity.
+    fn paint_layers(&mut self, slab: &mut SnapshotSlab, scene: &Scene) -> Vec<Extra> {
+        let Ok(mut layers) =
+            layers_of_lights(scene, |shown| Ok::<_, Infallible>(self.paint_linear(slab, shown)));
+        let mut solids = Vec::new();
+        slab.swap_solids(&mut solids);
+        layers.push(transmittance(&self.paint_linear(slab, &clear(scene))));
+        slab.swap_solids(&mut solids);
+        let interval = 1.0 / scene.time.frame_rate;
+        let motion = sprite::motion_of_slabs(slab, &scene.look, &scene.camera, scene.size, interval);
+        layers.push(layer_of_motion(&motion.unwrap_or_default(), scene.size));
+        layers
+    }
+
+    fn paint_instant(&mut self, slab: &SnapshotSlab, scene: &Scene, quality: Quality) -> LinearImage {
+        self.renderer.set_quality(quality);
+        let image = self.renderer.render_slabs_linear(slab, &view(scene), scene.size);
+        image.unwrap_or_else(|| LinearImage { width: 0, height: 0, rgba: Vec::new(), depth: Vec::new() })
+    }
 }

@@ -50,8 +50,9 @@ impl Series {
     fn new(probe: &Probe, csv: Option<Csv>) -> Self {
         let points = if let ProbePlace::Line { points, .. } = probe.place { points as usize } else { 1 };
         let count = points * (probe.columns().len() - if probe.is_line() { 4 } else { 1 });
-        let mean = |from: f32| Mean::new(format!("that of probe {}", probe.name), from.into(), count);
-        Self { probe: probe.clone(), csv, mean: probe.mean_from.map(mean) }
+        let name = format!("that of probe {}", probe.name);
+        let mean = probe.mean_from.map(|from| Mean::new(name, from.into(), count, csv.is_some()));
+        Self { probe: probe.clone(), csv, mean }
     }
 
     /// Measures after a step, with which a frame may have come to its end.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 
@@ -33,7 +32,8 @@ use crate::volume::{self, Frame, VdbOptions};
 /// Runs the command.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.out);
-    let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
+    let saved =
+        if args.resume { Checkpoint::open(&folder.checkpoint(), common.comm.as_deref())? } else { None };
     if saved.as_ref().is_some_and(|saved| saved.head.has_given_flow) {
         return Err(CliError::Request(format!(
             "{}: its smoke moves through the flow of another run; continue with `updraft detail RUN --resume`",
@@ -91,7 +91,8 @@ pub(super) fn through(
         let text = "is the folder of the flow; choose another --out";
         return Err(CliError::Request(format!("{} {text}", args.out.display())));
     }
-    let saved = if args.resume { Checkpoint::open(&folder.checkpoint())? } else { None };
+    let saved =
+        if args.resume { Checkpoint::open(&folder.checkpoint(), common.comm.as_deref())? } else { None };
     if let Some(saved) = &saved {
         if !saved.head.has_given_flow {
             let text = "its run computed its own flow; continue with `updraft simulate --resume`";
@@ -157,17 +158,12 @@ impl Job<'_> {
                 self.begin(flow)?
             }
         };
-        self.advance(run, tables, common, interrupt::catch())
+        interrupt::catch();
+        self.advance(run, tables, common)
     }
 
     /// Advances a run to its last frame.
-    fn advance(
-        &self,
-        mut run: Run,
-        mut tables: Tables,
-        common: &Common,
-        stop: &AtomicBool,
-    ) -> Result<(), CliError> {
+    fn advance(&self, mut run: Run, mut tables: Tables, common: &Common) -> Result<(), CliError> {
         let mut progress = Progress::new(self.options.frames.last, common.quiet || !self.is_first());
         // Files that must be on the disk before the next checkpoint.
         let mut written = Vec::new();
@@ -186,25 +182,20 @@ impl Job<'_> {
                 written.extend(self.write_frame(frame, ends, &mut run)?);
                 progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
             }
-            let stopped = run.solver().any_rank(stop.load(Ordering::Relaxed));
-            let stopped = stopped && frame < last && !ends;
+            let signal = interrupt::by_any(self.comm.as_deref()).filter(|_| frame < last && !ends);
             let due = |every: u32| frame.is_multiple_of(every) || frame == last || ends;
-            if stopped || finished && self.args.checkpoint_every.is_some_and(due) {
+            if signal.is_some() || finished && self.args.checkpoint_every.is_some_and(due) {
                 self.save(&mut run, &mut tables, &mut written)?;
             }
-            if stopped {
+            if let Some(by) = signal {
                 return Err(CliError::Stopped(format!(
-                    "{}; {} has the run up to frame {frame}, continue with `{}`",
-                    interrupt::by(),
+                    "{by}; {} has the run up to frame {frame}, continue with `{}`",
                     self.args.out.display(),
                     self.again
                 )));
             }
         }
-        tables.means.iter_mut().for_each(|means| means.bring(run.solver()));
-        if self.is_first() {
-            self.write_means(&tables, run.solver())?;
-        }
+        self.write_means(&tables, run.solver())?;
         if self.args.checkpoint_every.is_none() && self.is_first() {
             // It is outdated now: a run has at least one step before its end.
             remove(&self.folder.checkpoint())?;
@@ -309,6 +300,7 @@ impl Job<'_> {
         // The killed run may have written other files than this one will.
         paths.extend(Format::value_variants().iter().map(|&format| self.file(format, 1)));
         paths.extend([self.folder.series(), self.folder.means()]);
+        paths.push(whole::with_number(&self.folder.checkpoint(), 0));
         let clean = || whole::clean_up(paths.iter().map(PathBuf::as_path));
         Lock::take(&self.folder.lock(), Share::Alone, clean).map_err(CliError::Target)
     }
@@ -321,10 +313,9 @@ impl Job<'_> {
 
     /// Writes a checkpoint, when all that it counts on is on the disk.
     fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
-        tables.means.iter_mut().for_each(|means| means.bring(run.solver()));
         if !self.is_first() {
             let nothing = (BTreeMap::new(), BTreeMap::new());
-            return Ok(run.save(&self.folder.checkpoint(), self.scene, nothing, &mut [])?);
+            return Ok(run.save(&self.folder.checkpoint(), self.scene, nothing, &mut tables.means())?);
         }
         for path in written.drain(..) {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
@@ -365,10 +356,16 @@ impl Job<'_> {
     /// Writes the means of the fields, if they are asked for.
     fn write_means(&self, tables: &Tables, solver: &Solver) -> Result<(), OutputError> {
         let Some(means) = &tables.means else { return Ok(()) };
-        let Some(([from, time], arrays)) = means.arrays(solver) else {
+        let Some([from, time]) = means.span() else {
             tell("updraft: the run has ended before --mean-from; there is no mean.npz");
             return Ok(());
         };
+        let count = means.fields().len();
+        if !self.is_first() {
+            // It passes its planes to the first.
+            let passed = (0..count).try_for_each(|n| means.planes(n, solver, |_| Ok(())));
+            return passed.map_err(|source| OutputError::Write { path: self.folder.means(), source });
+        }
         let mut numbers = vec![
             ("time", from + time),
             ("voxel", solver.config().h.into()),
@@ -377,7 +374,11 @@ impl Job<'_> {
         ];
         numbers.extend(smoke_voxel(solver));
         whole::write_over(&self.folder.means(), self.existing, |file| {
-            npz::write_with(file, &numbers, &field::about(means.fields(), solver.config().corner()), arrays)
+            let about = field::about(means.fields(), solver.config().corner());
+            let mut next = 0..count;
+            npz::write_pieces(file, &numbers, &about, &shapes(means.fields(), solver), |put| {
+                next.next().map_or(Ok(()), |n| means.planes(n, solver, |plane| put(plane)))
+            })
         })
     }
 
@@ -449,8 +450,7 @@ impl Job<'_> {
                 ];
                 numbers.extend(smoke_voxel(solver));
                 numbers.extend(moved_box(solver));
-                let shape = |field: &Field| (field.name(), field.shape(field.layout(solver).dims));
-                let arrays: Vec<_> = fields.iter().map(shape).collect();
+                let arrays = shapes(fields, solver);
                 let mut next = fields.iter();
                 let about = field::about(fields, solver.config().corner());
                 npz::write_pieces(file, &numbers, &about, &arrays, |put| {
@@ -464,6 +464,11 @@ impl Job<'_> {
             Format::Vti => volume::write_vti(file, solver, fields),
         }
     }
+}
+
+/// Names and shapes of `fields`, for a file.
+fn shapes(fields: &[Field], solver: &Solver) -> Vec<(&'static str, [usize; 3])> {
+    fields.iter().map(|field| (field.name(), field.shape(field.layout(solver).dims))).collect()
 }
 
 /// Edge of the cells of smoke \[m\], for a file, if they are finer than those of the velocity.

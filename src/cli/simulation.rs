@@ -201,7 +201,8 @@ impl Run {
         Ok(())
     }
 
-    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables, its options and its means over time.
+    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables, its options and its means over time. All ranks
+    /// call it; only the first knows the tables.
     pub fn save(
         &mut self,
         path: &Path,
@@ -209,13 +210,6 @@ impl Run {
         (tables, options): (BTreeMap<String, u64>, BTreeMap<String, String>),
         means: &mut [&mut Mean],
     ) -> Result<(), OutputError> {
-        if !self.solver.is_first_rank() {
-            // The others send it what they have.
-            let sent = self.solver.save(std::io::sink());
-            let failed =
-                |error| OutputError::Write { path: path.to_owned(), source: std::io::Error::other(error) };
-            return sent.map_err(failed);
-        }
         let head = Head::new(scene, self.frame, self.step, tables);
         let head = Head { has_given_flow: self.flow.is_some(), options, ..head };
         checkpoint::write(path, &head, &mut self.solver, means)
@@ -234,6 +228,11 @@ impl Run {
     /// Brings to each rank the planes that leaves of a volume read beside its slab.
     pub fn exchange_leaves(&mut self) {
         self.solver.exchange_leaves();
+    }
+
+    /// Brings to each rank the faces beside its slab that velocities at the centres of cells read.
+    pub fn exchange_faces(&mut self) {
+        self.solver.exchange_faces();
     }
 
     /// Last finished frame.

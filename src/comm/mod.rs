@@ -11,6 +11,8 @@ mod thread_ranks;
 
 use std::fmt::Debug;
 
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+
 pub use metered::{Metered, Transfers};
 #[cfg(feature = "mpi")]
 pub use mpi_ranks::{MpiRanks, Session};
@@ -36,4 +38,17 @@ pub trait Comm: Debug + Send + Sync {
 
     /// Ends all ranks at once, with this exit code.
     fn abort(&self, code: i32) -> !;
+}
+
+/// A value of each rank.
+pub fn of_all<T: Pod>(comm: &dyn Comm, mine: T) -> Vec<T> {
+    let (mut found, own) = (vec![mine; comm.size()], [mine]);
+    let others = (0..comm.size()).filter(|&rank| rank != comm.rank());
+    let sends: Vec<_> = others.map(|rank| (rank, cast_slice(&own))).collect();
+    let pieces = found.iter_mut().enumerate().filter(|(rank, _)| *rank != comm.rank());
+    let mut receives: Vec<_> =
+        pieces.map(|(rank, piece)| (rank, cast_slice_mut(std::slice::from_mut(piece)))).collect();
+    comm.transfer(&sends, &mut receives);
+    drop(receives);
+    found
 }

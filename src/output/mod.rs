@@ -9,6 +9,7 @@ pub mod csv;
 pub mod exr;
 mod film;
 pub mod lock;
+pub mod part_file;
 mod pattern;
 pub mod png;
 pub mod sheet;

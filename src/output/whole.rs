@@ -38,10 +38,16 @@ pub struct Aside {
 impl Aside {
     /// Chooses the temporary name for `path`. No file is created yet.
     pub fn of(path: &Path) -> Self {
-        // Hidden, and unique to this process. The extension is kept, because some writers depend on it.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let aside = path.with_file_name(format!(".{}.part.{name}", std::process::id()));
-        Self { path: path.to_owned(), aside, kept: false }
+        Self { path: path.to_owned(), aside: meanwhile(path, std::process::id()), kept: false }
+    }
+
+    /// As [`of`](Self::of), with the `number` of a file that several processes write.
+    pub fn numbered(path: &Path, number: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            aside: meanwhile(&with_number(path, number), std::process::id()),
+            kept: false,
+        }
     }
 
     /// The temporary path.
@@ -92,6 +98,16 @@ impl Aside {
         }
     }
 
+    /// As [`keep`](Self::keep) with [`Existing::Replace`]; returns when the name would survive a loss of power.
+    ///
+    /// # Errors
+    /// Those of [`keep`](Self::keep), and of the folder.
+    pub fn keep_durably(self) -> Result<(), OutputError> {
+        let path = self.path.clone();
+        self.keep(Existing::Replace)?;
+        sync_folder(&path)
+    }
+
     /// Wraps `source` as an error about the final file.
     pub fn error(&self, source: io::Error) -> OutputError {
         OutputError::Write { path: self.path.clone(), source }
@@ -105,6 +121,24 @@ impl Drop for Aside {
             let _ = fs::remove_file(&self.aside);
         }
     }
+}
+
+/// The temporary name of `path` while `process` writes it: hidden, and unique to the process. The extension is kept, because some writers
+/// depend on it.
+fn meanwhile(path: &Path, process: u32) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{process}.part.{name}"))
+}
+
+/// `path` with a number before its name, under which [`clean_up`] removes what is left of numbered files.
+pub fn with_number(path: &Path, number: u64) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{number}.{name}"))
+}
+
+/// The temporary path of [`Aside::numbered`] in another process.
+pub fn numbered_of(path: &Path, process: u32, number: u64) -> PathBuf {
+    meanwhile(&with_number(path, number), process)
 }
 
 /// Creates or replaces `path` with the output of `fill`. On any error `path` is unchanged.
@@ -124,17 +158,6 @@ pub fn write_over(
     let aside = Aside::of(path);
     fill_file(aside.meanwhile(), fill).map_err(|source| aside.error(source))?;
     aside.keep(existing)
-}
-
-/// As [`write()`]; returns when the file would survive a loss of power.
-pub fn write_durably(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), OutputError> {
-    let aside = Aside::of(path);
-    fill_file(aside.meanwhile(), fill).and_then(|()| sync(aside.meanwhile())).map_err(|e| aside.error(e))?;
-    aside.keep(Existing::Replace)?;
-    sync_folder(path)
 }
 
 /// Waits until the file at `path` is on the disk. It is opened for writing: Windows flushes no other files.
@@ -277,8 +300,17 @@ fn part_of(file: &str) -> Option<(u32, &str)> {
 
 /// Whether a process of this number runs. Without `/proc` the answer is always yes.
 fn is_running(process: u32) -> bool {
-    process != std::process::id()
-        && (!Path::new("/proc/self").exists() || Path::new(&format!("/proc/{process}")).exists())
+    if process == std::process::id() || !Path::new("/proc/self").exists() {
+        return process != std::process::id();
+    }
+    match fs::read(format!("/proc/{process}/stat")) {
+        // After the name in parentheses: a zombie (Z) has ended, and its parent has not taken notice yet.
+        Ok(stat) => {
+            let name_ends = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
+            stat.get(name_ends + 2) != Some(&b'Z')
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 /// Folder of the file at `path`.
@@ -335,6 +367,23 @@ mod tests {
         let mut expected = [running, ".4294967295.part.mine".to_owned()];
         expected.sort();
         assert_eq!(left, expected, "those of a running process and of other files stay");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn parts_of_a_process_that_has_just_ended_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        // Nobody waits for it yet, so it stays a zombie.
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        let part = dir.path().join(format!(".{}.part.a.npz", ended.id()));
+        fs::write(&part, "half of it").unwrap();
+        let stat = || fs::read_to_string(format!("/proc/{}/stat", ended.id())).unwrap();
+        while !stat().contains(") Z ") {
+            std::thread::yield_now();
+        }
+        clean_up([dir.path().join("a.npz").as_path()]);
+        assert!(!part.exists());
+        ended.wait().unwrap();
     }
 
     #[test]

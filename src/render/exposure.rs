@@ -9,7 +9,7 @@ use super::background::Background;
 use super::sampled_volume::Volume;
 use super::{Image, LinearImage, Quality, View};
 use crate::look::Camera;
-use crate::snapshot::{Bricks, Snapshot, SolidPose};
+use crate::snapshot::{Bricks, Motion, Part, Snapshot, SnapshotSlab, SolidPose, fastest};
 
 /// Most instants of a picture.
 const MOST: usize = 32;
@@ -20,7 +20,11 @@ const OF_MOVING_CAMERA: usize = 24;
 /// Instants whose mean is a picture of `snapshot`, from its own time \[s\], exposed for `exposure` seconds around it: so many
 /// that nothing moves by much more than a cell from one to the next.
 pub fn instants(snapshot: &Snapshot, exposure: f32, camera_moves: bool) -> Vec<f32> {
-    let fastest = snapshot.velocity.par_iter().map(speed).reduce(|| 0.0, f32::max);
+    instants_of(snapshot, fastest(&snapshot.velocity), exposure, camera_moves)
+}
+
+/// As [`instants`], of smoke whose greatest speed is `fastest`.
+fn instants_of(snapshot: &Snapshot, fastest: f32, exposure: f32, camera_moves: bool) -> Vec<f32> {
     let solids = snapshot.solids.iter().map(|solid| {
         let [along, around] = [solid.velocity, solid.spin].map(|v| Vector3::from(v).norm());
         along + around * solid.scale * solid.shape.bounding_radius()
@@ -40,20 +44,54 @@ pub fn exposed<E>(
     camera_at: impl Fn(f32) -> Camera,
     mut paint: impl FnMut(&Snapshot, &Camera, Quality) -> Result<LinearImage, E>,
 ) -> Result<LinearImage, E> {
+    let fastest = fastest(&snapshot.velocity);
+    exposed_at(snapshot, fastest, exposure, quality, camera_at, |later, camera, quality| {
+        paint(&moved(snapshot, later), camera, quality)
+    })
+}
+
+/// As [`exposed`], of the smoke of several ranks, each of which calls this with its slab. `beside` are the planes that
+/// [`CpuRenderer::beside`](super::CpuRenderer::beside) says; the slab has [`reach`] in any case.
+pub fn exposed_slab<E>(
+    slab: &SnapshotSlab,
+    exposure: f32,
+    quality: Quality,
+    beside: [usize; 2],
+    camera_at: impl Fn(f32) -> Camera,
+    mut paint: impl FnMut(&SnapshotSlab, &Camera, Quality) -> Result<LinearImage, E>,
+) -> Result<LinearImage, E> {
+    let fastest = slab.motion().map_or(0.0, Motion::fastest);
+    let mut later = SnapshotSlab::new(slab.shared_comm());
+    exposed_at(slab.whole(), fastest, exposure, quality, camera_at, |seconds, camera, quality| {
+        move_slab(slab, seconds, beside, &mut later);
+        paint(&later, camera, quality)
+    })
+}
+
+/// Planes beside a slab from which smoke comes into it while a shutter is open, in cells of the edge `h`.
+pub fn reach(fastest: f32, exposure: f32, h: f32) -> usize {
+    (0.5 * exposure * fastest / h).ceil() as usize + 2
+}
+
+/// The mean of pictures of several instants, so many seconds later or earlier. The smoke has the greatest speed `fastest`.
+fn exposed_at<E>(
+    snapshot: &Snapshot,
+    fastest: f32,
+    exposure: f32,
+    quality: Quality,
+    camera_at: impl Fn(f32) -> Camera,
+    mut paint: impl FnMut(f32, &Camera, Quality) -> Result<LinearImage, E>,
+) -> Result<LinearImage, E> {
     let time = snapshot.time as f32;
     let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
-    let instants = instants(snapshot, exposure, moves);
+    let instants = instants_of(snapshot, fastest, exposure, moves);
     // The offsets of the frames go on from instant to instant.
     let passes = quality.passes.div_ceil(instants.len() as u32);
     let pictures = instants.iter().enumerate().map(|(n, &later)| {
         let quality = Quality { passes, first: n as u32 * passes, ..quality };
-        paint(&moved(snapshot, later), &camera_at(time + later), quality)
+        paint(later, &camera_at(time + later), quality)
     });
     LinearImage::mean(pictures)
-}
-
-fn speed(velocity: &[f16; 4]) -> f32 {
-    Vector3::from([0, 1, 2].map(|a| velocity[a].to_f32())).norm()
 }
 
 /// The smoke and the solids of `snapshot` so many seconds later, without its velocity: each cell has the smoke from upstream along a
@@ -61,8 +99,35 @@ fn speed(velocity: &[f16; 4]) -> f32 {
 pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     let smoke = match snapshot.velocity.as_slice() {
         [] => snapshot.smoke.clone(),
-        velocity => upstream(snapshot, velocity, seconds),
+        velocity => {
+            let mut smoke = vec![[f16::ZERO; 4]; velocity.len()];
+            upstream(&Part::of(snapshot), ([0, snapshot.dims.nz], velocity), seconds, &mut smoke);
+            smoke
+        }
     };
+    Snapshot { bricks: Bricks::of(snapshot.dims, &smoke), smoke, ..without_smoke(snapshot, seconds) }
+}
+
+/// As [`moved`], of a slab.
+fn move_slab(slab: &SnapshotSlab, seconds: f32, beside: [usize; 2], later: &mut SnapshotSlab) {
+    let (part, [from, to]) = (slab.part(), slab.own());
+    let plane = part.whole.dims.nx * part.whole.dims.ny;
+    let own = |cells: [usize; 2], first: usize| cells.map(|k| (k - first) * plane);
+    later.load(without_smoke(part.whole, seconds), [from, to], beside, |_, smoke| match slab.motion() {
+        None => {
+            let [start, end] = own([from, to], part.first);
+            smoke.copy_from_slice(&part.planes.smoke[start..end]);
+        }
+        Some(motion) => {
+            let (planes, velocity) = motion.cells();
+            let [start, end] = own([from, to], planes[0]);
+            upstream(&part, ([from, to], &velocity[start..end]), seconds, smoke);
+        }
+    });
+}
+
+/// The box and the solids of `snapshot` so many seconds later.
+fn without_smoke(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     let turned = |solid: &SolidPose| {
         let turn = UnitQuaternion::from_scaled_axis(Vector3::from(solid.spin) * seconds);
         let [x, y, z, w] = solid.rotation;
@@ -72,8 +137,8 @@ pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     };
     Snapshot {
         time: snapshot.time + f64::from(seconds),
-        bricks: Bricks::of(snapshot.dims, &smoke),
-        smoke,
+        bricks: Bricks::empty(snapshot.dims),
+        smoke: Vec::new(),
         velocity: Vec::new(),
         solids: snapshot.solids.iter().map(turned).collect(),
         stats: snapshot.stats.clone(),
@@ -82,15 +147,20 @@ pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     }
 }
 
-/// The smoke of each cell from where the `velocity` has carried it in so many seconds.
-fn upstream(snapshot: &Snapshot, velocity: &[[f16; 4]], seconds: f32) -> Vec<[f16; 4]> {
-    let (smoke, dims) = (Volume::at_centres(snapshot, &snapshot.smoke), snapshot.dims);
-    let cells = velocity.par_iter().enumerate().map(|(n, velocity)| {
-        let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-        let from = [0, 1, 2].map(|a| (at[a] as f32 + 0.5) * snapshot.h - seconds * velocity[a].to_f32());
-        smoke.sample(from).map(f16::from_f32)
+/// The smoke of the cells of the planes `from..to` from where their `velocity` has carried it in so many seconds.
+fn upstream(
+    part: &Part,
+    ([from, to], velocity): ([usize; 2], &[[f16; 4]]),
+    seconds: f32,
+    out: &mut [[f16; 4]],
+) {
+    let (smoke, dims, h) = (Volume::of_part(part, &part.planes.smoke), part.whole.dims, part.whole.h);
+    assert_eq!(out.len(), dims.nx * dims.ny * (to - from), "no room for these planes");
+    out.par_iter_mut().zip(velocity).enumerate().for_each(|(n, (out, velocity))| {
+        let at = [n % dims.nx, n / dims.nx % dims.ny, from + n / (dims.nx * dims.ny)];
+        let from = [0, 1, 2].map(|a| (at[a] as f32 + 0.5) * h - seconds * velocity[a].to_f32());
+        *out = smoke.sample(from).map(f16::from_f32);
     });
-    cells.collect()
 }
 
 impl LinearImage {

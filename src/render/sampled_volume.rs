@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::light::LightVolume;
 use super::trilinear::spline;
 use crate::grid::Dims;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Part, Snapshot};
 
 /// Points on a regular grid, sampled trilinearly and clamped at the border.
 #[derive(Clone, Debug)]
@@ -17,20 +17,37 @@ pub(super) struct Volume {
     scale: [f32; 3],
     /// Distance of the first point from the side of the box, in points.
     first: f32,
+    /// Plane of the first values: others may lie on other ranks.
+    plane: usize,
     values: Vec<[f32; 4]>,
 }
 
 impl Volume {
     /// Makes a volume of a field at the centres of a snapshot's cells.
     pub fn at_centres(snapshot: &Snapshot, values: &[[f16; 4]]) -> Self {
-        let scale = [1.0 / snapshot.h; 3];
-        Self { dims: snapshot.dims, scale, first: 0.5, values: to_f32(values) }
+        Self::of_part(&Part::of(snapshot), values)
+    }
+
+    /// As [`Volume::at_centres`], of the planes of a part of a snapshot. Samples read these alone.
+    pub fn of_part(part: &Part, values: &[[f16; 4]]) -> Self {
+        Self::of_planes(part.whole, part.first, values)
+    }
+
+    /// As [`Volume::at_centres`], of the planes from `plane` on.
+    pub fn of_planes(whole: &Snapshot, plane: usize, values: &[[f16; 4]]) -> Self {
+        let scale = [1.0 / whole.h; 3];
+        Self { dims: whole.dims, scale, first: 0.5, plane, values: to_f32(values) }
+    }
+
+    /// Plane of cells in which a point of height `z` lies \[m\].
+    pub fn plane_at(&self, z: f32) -> usize {
+        (z * self.scale[2]).clamp(0.0, (self.dims.nz - 1) as f32) as usize
     }
 
     /// A light volume towards an eye.
     pub fn of_light(light: &LightVolume, texels: &[[f16; 4]]) -> Self {
         let scale = light.spacing.map(|h| 1.0 / h);
-        Self { dims: light.points, scale, first: -0.5, values: to_f32(texels) }
+        Self { dims: light.points, scale, first: -0.5, plane: 0, values: to_f32(texels) }
     }
 
     /// Trilinear sample at a point in the box \[m\].
@@ -44,7 +61,7 @@ impl Volume {
             f[a] = x - lo[a] as f32;
         }
         let row = |j: usize, k: usize| {
-            let start = self.dims.index(0, j, k);
+            let start = self.dims.index(0, j, k - self.plane);
             lerp(&self.values[start + lo[0]], &self.values[start + hi[0]], f[0])
         };
         let plane = |k: usize| lerp(&row(lo[1], k), &row(hi[1], k), f[1]);

@@ -3,7 +3,9 @@
 //! A game puts such a picture on a plane. It interpolates texels, also those at the edge of the smoke, so pixels
 //! without smoke get the colour of the nearest smoke; without that, edges would turn dark.
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
+use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use super::LinearImage;
@@ -11,7 +13,7 @@ use super::camera::{Axes, box_span};
 use super::sampled_volume::Volume;
 use super::tone::{self, Tone};
 use crate::look::{Camera, Look};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, SnapshotSlab};
 
 /// Opacity from which a pixel's own colour counts alone.
 const SURE: f32 = 0.02;
@@ -85,34 +87,137 @@ impl LinearImage {
 /// If the snapshot has no velocity.
 pub fn motion(snapshot: &Snapshot, look: &Look, camera: &Camera, size: [u32; 2], dt: f32) -> Vec<[f32; 2]> {
     assert_eq!(snapshot.velocity.len(), snapshot.smoke.len(), "the snapshot has no velocity");
-    let [width, height] = size;
-    let axes = Axes::of(camera, width as f32 / height.max(1) as f32);
-    let [across, upwards] = [axes.right, axes.up].map(|axis| axis / axis.norm_squared());
-    // Density, and the velocity times the density, along the camera's axes.
-    let cells: Vec<[f16; 4]> = (&snapshot.smoke, &snapshot.velocity)
-        .into_par_iter()
-        .map(|(smoke, velocity)| {
-            let density: f32 = smoke[..3].iter().map(|x| x.to_f32().max(0.0)).sum();
-            let velocity = [0, 1, 2].map(|a| velocity[a].to_f32());
-            let along = [across, upwards, axes.forward]
-                .map(|axis| density * (0..3).map(|a| axis[a] * velocity[a]).sum::<f32>());
-            [density, along[0], along[1], along[2]].map(f16::from_f32)
-        })
-        .collect();
-    let volume = Volume::at_centres(snapshot, &cells);
-    let (extent, step) = (snapshot.extent(), snapshot.h);
-    let rays: Vec<([f32; 2], f32)> = (0..width * height)
-        .into_par_iter()
-        .map(|n| {
-            let ray = axes.ray_through_pixel(size, [n % width, height - 1 - n / width]);
-            let [near, far] = box_span(&ray, [0.0; 3], extent);
-            let (mut sum, mut weight, mut visible) = ([0.0; 2], 0.0, 1.0_f32);
+    let flow = SeenFlow::new(snapshot, look, camera, size, (0, &snapshot.smoke, &snapshot.velocity));
+    let mut rays = vec![AT_START; size[0] as usize * size[1] as usize];
+    flow.walk(0, &mut rays, |_| true, |_| true);
+    flow.means(&rays, dt)
+}
+
+/// As [`motion`], of the smoke of several ranks, each of which calls this with its slab and its velocity. Rays go from rank to rank; the
+/// first gets the picture, with the bytes of one process.
+///
+/// # Panics
+/// If the slab has no velocity.
+pub fn motion_of_slabs(
+    slab: &SnapshotSlab,
+    look: &Look,
+    camera: &Camera,
+    size: [u32; 2],
+    dt: f32,
+) -> Option<Vec<[f32; 2]>> {
+    let (comm, part) = (slab.comm(), slab.part());
+    let ([from, to], velocity) = slab.motion().expect("the velocity of the slab").cells();
+    let plane = part.whole.dims.nx * part.whole.dims.ny;
+    let smoke = &part.planes.smoke[(from - part.first) * plane..(to - part.first) * plane];
+    let flow = SeenFlow::new(part.whole, look, camera, size, (from, smoke, velocity));
+    let ([low, high], [me, count]) = (slab.own(), [comm.rank(), comm.size()]);
+    let is_own = |z: f32| (low..high).contains(&flow.volume.plane_at(z));
+    let band = size[0] as usize * BAND;
+    let mut all = vec![AT_START; size[0] as usize * size[1] as usize];
+    for upwards in [true, false] {
+        let place = if upwards { me } else { count - 1 - me };
+        let rank_at = |place: usize| if upwards { place } else { count - 1 - place };
+        let mut rays = vec![AT_START; all.len()];
+        for (n, rays) in rays.chunks_mut(band).enumerate() {
+            if place > 0 {
+                comm.transfer(&[], &mut [(rank_at(place - 1), cast_slice_mut(rays))]);
+            }
+            flow.walk(n * band, rays, |direction| (direction.z >= 0.0) == upwards, is_own);
+            if place + 1 < count {
+                comm.transfer(&[(rank_at(place + 1), cast_slice(rays))], &mut []);
+            }
+        }
+        let last = rank_at(count - 1);
+        if last != 0 && me == last {
+            comm.transfer(&[(0, cast_slice(&rays))], &mut []);
+        }
+        if last != 0 && me == 0 {
+            comm.transfer(&[], &mut [(last, cast_slice_mut(&mut rays))]);
+        }
+        // Rays of the other way are as at their start.
+        all.iter_mut().zip(rays).filter(|(_, ray)| *ray != AT_START).for_each(|(to, ray)| *to = ray);
+    }
+    (me == 0).then(|| flow.means(&all, dt))
+}
+
+/// Rows of pixels whose rays are handed on together.
+const BAND: usize = 16;
+
+/// A ray on its way: the motion along x and y times what is seen of it, the sum of what is seen, and the share of light that comes from
+/// further on.
+type SeenMotion = [f32; 4];
+
+/// A ray before its first step.
+const AT_START: SeenMotion = [0.0, 0.0, 0.0, 1.0];
+
+/// Smoke and its velocity along the axes of a camera.
+struct SeenFlow {
+    axes: Axes,
+    across: Vector3<f32>,
+    upwards: Vector3<f32>,
+    volume: Volume,
+    extent: [f32; 3],
+    step: f32,
+    extinction: f32,
+    size: [u32; 2],
+}
+
+impl SeenFlow {
+    /// Of the planes of smoke and velocity from `first` on.
+    fn new(
+        whole: &Snapshot,
+        look: &Look,
+        camera: &Camera,
+        size: [u32; 2],
+        (first, smoke, velocity): (usize, &[[f16; 4]], &[[f16; 4]]),
+    ) -> Self {
+        let axes = Axes::of(camera, size[0] as f32 / size[1].max(1) as f32);
+        let [across, upwards] = [axes.right, axes.up].map(|axis| axis / axis.norm_squared());
+        // Density, and the velocity times the density, along the camera's axes.
+        let cells: Vec<[f16; 4]> = (smoke, velocity)
+            .into_par_iter()
+            .map(|(smoke, velocity)| {
+                let density: f32 = smoke[..3].iter().map(|x| x.to_f32().max(0.0)).sum();
+                let velocity = [0, 1, 2].map(|a| velocity[a].to_f32());
+                let along = [across, upwards, axes.forward]
+                    .map(|axis| density * (0..3).map(|a| axis[a] * velocity[a]).sum::<f32>());
+                [density, along[0], along[1], along[2]].map(f16::from_f32)
+            })
+            .collect();
+        let volume = Volume::of_planes(whole, first, &cells);
+        let (extent, step, extinction) = (whole.extent(), whole.h, look.extinction);
+        Self { axes, across, upwards, volume, extent, step, extinction, size }
+    }
+
+    /// Walks the rays of the pixels from `first` on, rows from the top, whose direction `goes`, through their steps at heights that
+    /// are `is_own`.
+    fn walk(
+        &self,
+        first: usize,
+        rays: &mut [SeenMotion],
+        goes: impl Fn(&Vector3<f32>) -> bool + Sync,
+        is_own: impl Fn(f32) -> bool + Sync,
+    ) {
+        let Self { axes, across, upwards, step, .. } = *self;
+        let [width, height] = self.size;
+        rays.par_iter_mut().enumerate().for_each(|(n, state)| {
+            let n = (first + n) as u32;
+            let ray = axes.ray_through_pixel(self.size, [n % width, height - 1 - n / width]);
+            if !goes(&ray.direction) {
+                return;
+            }
+            let [near, far] = box_span(&ray, [0.0; 3], self.extent);
+            let [mut x_sum, mut y_sum, mut weight, mut visible] = *state;
             let mut t = near.max(0.0) + 0.5 * step;
             while t < far && visible > 0.01 {
                 let p = ray.at(t);
-                let [density, right, up, into] = volume.sample(p.into());
+                t += step;
+                if !is_own(p.z) {
+                    continue;
+                }
+                let [density, right, up, into] = self.volume.sample(p.into());
                 if density > 1e-4 {
-                    let seen = visible * (1.0 - (-look.extinction * density * step).exp());
+                    let seen = visible * (1.0 - (-self.extinction * density * step).exp());
                     visible -= seen;
                     let to = p - axes.eye;
                     let (depth, into) = match axes.parallel {
@@ -121,17 +226,21 @@ pub fn motion(snapshot: &Snapshot, look: &Look, camera: &Camera, size: [u32; 2],
                     };
                     let [x, y] = [across, upwards].map(|axis| to.dot(&axis) / depth);
                     // Derivatives of x and y, which are -1..1 over the picture.
-                    sum[0] += seen / density * (right - x * into) / depth;
-                    sum[1] += seen / density * (up - y * into) / depth;
+                    x_sum += seen / density * (right - x * into) / depth;
+                    y_sum += seen / density * (up - y * into) / depth;
                     weight += seen;
                 }
-                t += step;
             }
-            (sum.map(|x| 0.5 * dt * x), weight)
-        })
-        .collect();
-    let (values, weights): (Vec<_>, Vec<_>) = rays.into_iter().unzip();
-    straight(&values, &weights, size)
+            *state = [x_sum, y_sum, weight, visible];
+        });
+    }
+
+    /// The motion that rays have seen within `dt`, without gaps.
+    fn means(&self, rays: &[SeenMotion], dt: f32) -> Vec<[f32; 2]> {
+        let values: Vec<_> = rays.iter().map(|[x, y, ..]| [0.5 * dt * x, 0.5 * dt * y]).collect();
+        let weights: Vec<_> = rays.iter().map(|ray| ray[2]).collect();
+        straight(&values, &weights, self.size)
+    }
 }
 
 #[cfg(test)]

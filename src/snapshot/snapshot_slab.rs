@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use half::f16;
 
-use super::{BRICK, Bricks, Snapshot};
-use crate::comm::Comm;
+use super::{BRICK, Bricks, Snapshot, SolidPose, fastest};
+use crate::comm::{Comm, of_all};
 use crate::grid::Dims;
 use crate::solver::Solver;
 
@@ -23,6 +23,48 @@ pub struct SnapshotSlab {
     first: usize,
     /// First plane of each rank's slab, and the end of the last.
     bounds: Vec<usize>,
+    motion: Option<Motion>,
+}
+
+/// The velocity of a slab.
+#[derive(Clone, Debug)]
+pub struct Motion {
+    /// The slab and a plane beside each of its ends, within the box.
+    planes: [usize; 2],
+    /// u, v, w \[m/s\] at the centres of the cells of these planes.
+    velocity: Vec<[f16; 4]>,
+    /// The fastest of the box \[m/s\].
+    fastest: f32,
+}
+
+impl Motion {
+    /// Reads the velocity of the planes that a rank of `comm` needs, whose slab has the planes `own` of cells of `dims`, by `write`.
+    /// All ranks call it.
+    pub fn new(
+        comm: &dyn Comm,
+        dims: Dims,
+        [from, to]: [usize; 2],
+        write: impl FnOnce([usize; 2], &mut [[f16; 4]]),
+    ) -> Self {
+        let planes = [from.saturating_sub(1), (to + 1).min(dims.nz)];
+        let plane = dims.nx * dims.ny;
+        let mut velocity = vec![[f16::ZERO; 4]; plane * (planes[1] - planes[0])];
+        write(planes, &mut velocity);
+        let mut motion = Self { planes, velocity, fastest: 0.0 };
+        let mine = fastest(&motion.velocity[(from - planes[0]) * plane..(to - planes[0]) * plane]);
+        motion.fastest = of_all(comm, mine).into_iter().fold(0.0, f32::max);
+        motion
+    }
+
+    /// The greatest speed in the box \[m/s\].
+    pub fn fastest(&self) -> f32 {
+        self.fastest
+    }
+
+    /// The planes whose velocity is here, and the velocity.
+    pub fn cells(&self) -> ([usize; 2], &[[f16; 4]]) {
+        (self.planes, &self.velocity)
+    }
 }
 
 /// The smoke that a process has: a whole snapshot, or a slab of one.
@@ -41,31 +83,83 @@ impl SnapshotSlab {
     /// Makes an empty slab of an empty box.
     pub fn new(comm: Arc<dyn Comm>) -> Self {
         let empty = || Snapshot::empty(Dims { nx: 1, ny: 1, nz: 1 }, 1.0);
-        Self { comm, whole: empty(), part: empty(), first: 0, bounds: Vec::new() }
+        Self { comm, whole: empty(), part: empty(), first: 0, bounds: Vec::new(), motion: None }
     }
 
-    /// Captures this instant of `solver`, with so many planes below and above the slab. All ranks call it at the same instant.
-    pub fn capture(&mut self, solver: &Solver, beside: [usize; 2]) {
+    /// The messages between the ranks, to make another slab.
+    pub fn shared_comm(&self) -> Arc<dyn Comm> {
+        self.comm.clone()
+    }
+
+    /// The planes of this rank of a box that comes from elsewhere: slabs have equal numbers of planes, or one more.
+    pub fn share(comm: &dyn Comm, nz: usize) -> [usize; 2] {
+        [0, 1].map(|end| nz * (comm.rank() + end) / comm.size())
+    }
+
+    /// Sets the velocity, which stays until it is set again.
+    pub fn set_motion(&mut self, motion: Option<Motion>) {
+        self.motion = motion;
+    }
+
+    /// The velocity, if it was set.
+    pub fn motion(&self) -> Option<&Motion> {
+        self.motion.as_ref()
+    }
+
+    /// Exchanges the solids for others.
+    pub fn swap_solids(&mut self, solids: &mut Vec<SolidPose>) {
+        std::mem::swap(&mut self.whole.solids, solids);
+    }
+
+    /// Captures this instant of `solver`, with as many planes below and above the slab as `beside` says of the box without its smoke. All
+    /// ranks call it at the same instant.
+    pub fn capture(
+        &mut self,
+        solver: &Solver,
+        beside: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2],
+    ) {
+        let below = self.note(solver);
+        let beside = beside(&self.whole, self.motion.as_ref());
+        let held = solver.occupied_bricks().filter(|_| below.is_multiple_of(BRICK));
+        let count = Bricks::empty(solver.smoke_layout().dims).dims;
+        let holds = |[i, j, k]: [usize; 3]| {
+            held.as_ref().is_none_or(|held| {
+                j.checked_sub(below / BRICK).is_some_and(|j| held[count.index(i, j, k)] != 0)
+            })
+        };
+        let (own, dims) = (solver.smoke_layout().cell_planes(), self.whole.dims);
+        self.fill(own, beside, holds, |own, smoke| {
+            above_ground(dims, below, smoke, |smoke| solver.write_smoke_planes(own, smoke));
+        });
+    }
+
+    /// Captures the velocity of this instant of `solver`, after [`exchange_faces`](Solver::exchange_faces). All ranks call it.
+    pub fn capture_motion(&mut self, solver: &Solver) {
+        let (below, own) = (self.note(solver), solver.smoke_layout().cell_planes());
+        let dims = self.whole.dims;
+        self.motion = Some(Motion::new(&*self.comm, dims, own, |planes, velocity| {
+            above_ground(dims, below, velocity, |cells| solver.write_motion_planes(planes, cells));
+        }));
+    }
+
+    /// Takes over all of `solver` but its fields, with empty cells down to the ground, whose number along y it returns.
+    fn note(&mut self, solver: &Solver) -> usize {
         let Snapshot { smoke, velocity, .. } = &mut self.whole;
         (*smoke, *velocity) = (Vec::new(), Vec::new());
         self.whole.note(solver);
-        let held = solver.occupied_bricks();
-        let count = Bricks::empty(self.whole.dims).dims;
-        let holds = |[i, j, k]: [usize; 3]| held.as_ref().is_none_or(|held| held[count.index(i, j, k)] != 0);
-        let own = solver.smoke_layout().cell_planes();
-        self.fill(own, beside, holds, |own, smoke| solver.write_smoke_planes(own, smoke));
+        self.whole.stand_on_ground()
     }
 
-    /// Takes an instant from elsewhere: `whole` without its smoke, which `write` gives for the planes of this rank's slab. Slabs have equal
-    /// numbers of planes, or one more. All ranks call it with the same instant.
+    /// Takes an instant from elsewhere: `whole` without its smoke, which `write` gives for the planes `own` of this rank's slab. All ranks
+    /// call it with the same instant.
     pub fn load(
         &mut self,
         whole: Snapshot,
+        own: [usize; 2],
         beside: [usize; 2],
         write: impl FnOnce([usize; 2], &mut [[f16; 4]]),
     ) {
         self.whole = whole;
-        let own = [0, 1].map(|end| self.whole.dims.nz * (self.comm.rank() + end) / self.comm.size());
         self.fill(own, beside, |_| true, write);
     }
 
@@ -83,6 +177,12 @@ impl SnapshotSlab {
                 smoke.copy_from_slice(&snapshot.smoke[from * plane..to * plane]);
             },
         );
+        if !snapshot.velocity.is_empty() {
+            let cells = |[from, to]: [usize; 2]| &snapshot.velocity[from * plane..to * plane];
+            let write = |planes, velocity: &mut [[f16; 4]]| velocity.copy_from_slice(cells(planes));
+            let motion = Motion::new(&*slab.comm, snapshot.dims, own, write);
+            (slab.motion, slab.whole.velocity) = (Some(motion), Vec::new());
+        }
         slab
     }
 
@@ -236,6 +336,20 @@ impl<'a> Part<'a> {
         if let Some(slab) = self.slab {
             all_gather(&*slab.comm, values, |rank| start(slab.bounds[rank]));
         }
+    }
+}
+
+/// Fills whole planes of cells of a box of `dims` that has `below` empty cells along y under those that `write` gives.
+pub fn above_ground(dims: Dims, below: usize, cells: &mut [[f16; 4]], write: impl FnOnce(&mut [[f16; 4]])) {
+    if below == 0 {
+        return write(cells);
+    }
+    let (plane, empty) = (dims.nx * dims.ny, dims.nx * below);
+    let mut written = vec![[f16::ZERO; 4]; cells.len() / plane * (plane - empty)];
+    write(&mut written);
+    for (to, from) in cells.chunks_exact_mut(plane).zip(written.chunks_exact(plane - empty)) {
+        to[..empty].fill([f16::ZERO; 4]);
+        to[empty..].copy_from_slice(from);
     }
 }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::*;
 use crate::comm::{Comm, ThreadRanks};
 use crate::look::{Camera, Emitter, Light, Projection};
+use crate::render::exposure::{exposed, exposed_slab, reach};
 use crate::render::procedural::{Tint, plume};
-use crate::snapshot::SolidShape;
-use crate::solver::{Config, Form, Params, Region, Solid, Solver, Source};
+use crate::render::sprite::{motion, motion_of_slabs};
+use crate::snapshot::{SolidShape, fastest};
+use crate::solver::{BoundaryCondition, Config, Form, Params, Region, Solid, Solver, Source};
 
 const SIZE: [u32; 2] = [100, 75];
 
@@ -151,7 +153,7 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
                 let solver = solve(Some(comm.clone()));
                 let (mut cpu, mut slab) = (CpuRenderer::new(), SnapshotSlab::new(comm.clone()));
                 let beside = cpu.beside(view.look, snapshot.dims);
-                slab.capture(&solver, beside);
+                slab.capture(&solver, |_, _| beside);
                 assert!(slab.whole().bricks.max == snapshot.bricks.max);
                 let image = cpu.render_slabs(&slab, view, SIZE);
                 assert_eq!(image.is_some(), comm.rank() == 0);
@@ -159,4 +161,167 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
             });
         }
     });
+}
+
+/// Smoke that moves in all directions, fast enough to cross slabs while the shutter is open.
+fn moving_smoke() -> Snapshot {
+    let mut snapshot = smoke();
+    let Dims { nx, ny, .. } = snapshot.dims;
+    let speed = |n: usize| {
+        let [x, y, z] = [n % nx, n / nx % ny, n / (nx * ny)].map(|n| n as f32);
+        [(0.3 * y).sin(), 0.5 + (0.2 * z).cos(), 2.5 * (0.15 * x + 0.2 * y).sin(), 0.0]
+            .map(half::f16::from_f32)
+    };
+    snapshot.velocity = (0..snapshot.smoke.len()).map(speed).collect();
+    let [x, y, z] = snapshot.extent();
+    let mut ball =
+        Solid::new(SolidShape::Sphere { radius: 0.08 }, [0.6 * x, 0.5 * y, 0.5 * z]).pose(0.0, 0.0);
+    ball.velocity = [0.4, 0.0, 1.0];
+    snapshot.solids = vec![ball];
+    snapshot
+}
+
+/// Calls `work` on each of `size` ranks with a slab of `snapshot` that has so many planes beside it.
+fn on_slabs<T: Send>(
+    snapshot: &Snapshot,
+    size: usize,
+    beside: [usize; 2],
+    work: impl Fn(&SnapshotSlab) -> T + Sync,
+) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let ranks = ThreadRanks::new(size).into_iter();
+        let ranks: Vec<_> = ranks
+            .map(|comm| {
+                scope.spawn(move || {
+                    let own = SnapshotSlab::share(&comm, snapshot.dims.nz);
+                    work(&SnapshotSlab::cut(Arc::new(comm), snapshot, own, beside))
+                })
+            })
+            .collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn motion_blur_of_slabs_has_the_bytes_of_one_process() {
+    let (snapshot, look) = (moving_smoke(), Look::default());
+    let (camera, exposure) = (Camera::framing(snapshot.extent()), 0.1);
+    let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+    let quality = Quality { passes: 2, ..Quality::SMOOTH };
+    let mut cpu = CpuRenderer::new();
+    let whole = exposed(
+        &snapshot,
+        exposure,
+        quality,
+        |_| camera,
+        |snapshot, _, quality| {
+            cpu.set_quality(quality);
+            Ok::<_, ()>(cpu.render_linear(snapshot, &view, SIZE, &|_| ()))
+        },
+    );
+    let whole = whole.unwrap();
+    cpu.set_quality(quality);
+    let beside = cpu.beside(&look, snapshot.dims);
+    let deep = reach(fastest(&snapshot.velocity), exposure, snapshot.h);
+    assert!(deep > snapshot.dims.nz / 5, "smoke comes from beyond the next slab");
+    for size in [2, 5] {
+        let found = on_slabs(&snapshot, size, beside.map(|planes| planes.max(deep)), |slab| {
+            let mut cpu = CpuRenderer::new();
+            let paint = |slab: &SnapshotSlab, _: &Camera, quality| {
+                cpu.set_quality(quality);
+                let image = cpu.render_slabs_linear(slab, &view, SIZE);
+                Ok::<_, ()>(image.unwrap_or(LinearImage { width: 0, height: 0, rgba: vec![], depth: vec![] }))
+            };
+            exposed_slab(slab, exposure, quality, beside, |_| camera, paint).unwrap()
+        });
+        assert!(found[0] == whole, "{size} ranks");
+    }
+}
+
+#[test]
+fn motion_in_the_picture_of_slabs_has_the_bytes_of_one_process() {
+    let (snapshot, look) = (moving_smoke(), Look::default());
+    let framing = Camera::framing(snapshot.extent());
+    let [x, y, z] = snapshot.extent();
+    let inside = Camera { position: [0.1 * x, 0.3 * y, 0.5 * z], ..framing };
+    let beyond = Camera { position: [0.5 * x, 0.5 * y, z + 2.0], ..framing };
+    let flat =
+        Camera { position: [x + 2.0, 0.5 * y, 0.5 * z], projection: Projection::Orthographic, ..framing };
+    for camera in [framing, inside, beyond, flat] {
+        let whole = motion(&snapshot, &look, &camera, SIZE, 0.1);
+        assert!(whole.iter().filter(|m| m[0].abs() > 1e-3).count() > 100, "it moves");
+        for size in [2, 3, 5] {
+            let found =
+                on_slabs(&snapshot, size, [2, 2], |slab| motion_of_slabs(slab, &look, &camera, SIZE, 0.1));
+            assert!(found[0].as_ref() == Some(&whole), "{size} ranks, {:?}", camera.position);
+            assert!(found[1..].iter().all(Option::is_none));
+        }
+    }
+}
+
+/// The velocity of slabs of a run, in boxes with finer smoke, around z, and above the ground.
+#[test]
+fn slabs_of_a_run_have_the_cells_of_one_process() {
+    let sides = |z| [[BoundaryCondition::Open; 2], [BoundaryCondition::Open; 2], [z; 2]];
+    for (detail, z, low) in [
+        (1, BoundaryCondition::Open, 0),
+        (2, BoundaryCondition::Closed, 0),
+        (2, BoundaryCondition::Periodic, 0),
+        (1, BoundaryCondition::Periodic, 5),
+        (2, BoundaryCondition::Open, 8),
+    ] {
+        let solve = |comm: Option<Arc<dyn Comm>>| {
+            let mut config = Config::new(Dims::new([14, 18, 17]).unwrap(), 0.05);
+            (config.threads, config.detail, config.sides, config.origin) = (1, detail, sides(z), [0, low, 3]);
+            let ball = Region::new(
+                Form::Body(SolidShape::Sphere { radius: 0.2 }),
+                [0.35, 0.25 + 0.05 * low as f32, 0.55],
+            );
+            let source =
+                Source { velocity: Some([0.5, 1.0, 2.0]), ..Source::new(ball, [6.0, 2.0, 0.0, 300.0]) };
+            let mut solver = Solver::on_ranks(config, Params::default(), vec![source], comm).unwrap();
+            for _ in 0..4 {
+                solver.step(0.05).unwrap();
+            }
+            solver
+        };
+        let mut snapshot = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+        snapshot.capture(&solve(None), true);
+        let top = fastest(&snapshot.velocity);
+        assert!(top > 0.3, "{top}");
+        std::thread::scope(|scope| {
+            for comm in ThreadRanks::new(3) {
+                let (solve, snapshot) = (&solve, &snapshot);
+                scope.spawn(move || {
+                    let comm: Arc<dyn Comm> = Arc::new(comm);
+                    let mut solver = solve(Some(comm.clone()));
+                    let mut slab = SnapshotSlab::new(comm.clone());
+                    solver.exchange_faces();
+                    slab.capture_motion(&solver);
+                    slab.capture(&solver, |whole, _| {
+                        assert_eq!((whole.dims, whole.start), (snapshot.dims, snapshot.start));
+                        [2, 2]
+                    });
+                    let what = format!("rank {}, detail {detail}, {z:?}, from {low}", comm.rank());
+                    assert!(slab.whole().bricks.max == snapshot.bricks.max, "{what}: bricks");
+                    let plane = snapshot.dims.nx * snapshot.dims.ny;
+                    let part = slab.part();
+                    let ([from, to], velocity) = slab.motion().unwrap().cells();
+                    let own = slab.own();
+                    assert_eq!([from, to], [own[0].saturating_sub(1), (own[1] + 1).min(snapshot.dims.nz)]);
+                    let smoke = &part.planes.smoke[(from - part.first) * plane..][..(to - from) * plane];
+                    assert!(*smoke == snapshot.smoke[from * plane..to * plane], "{what}: smoke");
+                    for (n, (found, want)) in
+                        velocity.iter().zip(&snapshot.velocity[from * plane..]).enumerate()
+                    {
+                        let at =
+                            [n % snapshot.dims.nx, n / snapshot.dims.nx % snapshot.dims.ny, from + n / plane];
+                        assert_eq!(found[..3], want[..3], "{what} at {at:?}");
+                    }
+                    assert_eq!(slab.motion().unwrap().fastest(), top);
+                });
+            }
+        });
+    }
 }

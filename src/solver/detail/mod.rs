@@ -295,13 +295,20 @@ impl Detail {
         }
     }
 
-    /// Interpolates values of cells to the finer ones, dense, as half floats. `cells` has the layout of the velocity.
-    pub fn write_cells(&self, coarse: Layout, mut cells: Vec<[f32; 4]>, out: &mut Vec<[f16; 4]>) {
-        self.walls.extend_on(coarse, &mut cells);
+    /// Interpolates values of cells to the finer ones in the planes from..to, dense, as half floats. `cells` has the `coarse` layout and the
+    /// `walls` of the velocity.
+    pub fn write_cells(
+        &self,
+        (coarse, walls): (Layout, &GhostRules),
+        mut cells: Vec<[f32; 4]>,
+        [from, to]: [usize; 2],
+        out: &mut [[f16; 4]],
+    ) {
+        walls.extend_on(coarse, &mut cells);
         let dims = self.layout.dims;
-        out.resize(dims.cells(), [f16::ZERO; 4]);
+        assert_eq!(out.len(), dims.nx * dims.ny * (to - from), "no room for these planes");
         out.par_chunks_mut(dims.nx).enumerate().for_each(|(row, out)| {
-            let at = [row % dims.ny, row / dims.ny];
+            let at = [row % dims.ny, from + row / dims.ny];
             restrict::interpolate_row(
                 coarse,
                 self.finer,

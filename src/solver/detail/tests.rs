@@ -231,12 +231,13 @@ fn a_restored_state_and_a_loaded_file_have_the_same_future() {
             let mut unbroken = new();
             let advance = |solver: &mut Solver| (0..4).for_each(|_| assert!(solver.step(0.04).is_ok()));
             advance(&mut unbroken);
-            let (state, mut file) = (unbroken.capture(), vec![]);
+            let (state, mut file) = (unbroken.capture(), std::io::Cursor::new(vec![]));
             unbroken.save(&mut file).unwrap();
             advance(&mut unbroken);
             let (mut restored, mut loaded) = (new(), new());
             restored.restore(&state).unwrap();
-            loaded.load(&file[..]).unwrap();
+            file.set_position(0);
+            loaded.load(&mut file).unwrap();
             for (solver, what) in [(&mut restored, "restored"), (&mut loaded, "loaded")] {
                 advance(solver);
                 assert!(bits(solver) == bits(&unbroken), "{what}, {advection:?}, {} solids", solids.len());

@@ -5,9 +5,9 @@
 //! solver it was captured from; the tests below check every scheme. Scratch memory is not part of the state.
 //! The pressure is, if the projection iterates, because the next solve starts from it.
 
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 
-use super::distribution::{GatheringSaver, PartLoader, refuse_thin_box};
+use super::distribution::{PartLoader, PartSaver, refuse_thin_box};
 use super::fields::{Budget, Fields};
 use super::follow;
 use crate::grid::Dims;
@@ -74,28 +74,33 @@ impl State {
 }
 
 impl Solver {
-    /// Writes the state that the next steps depend on. Of several ranks the first writes it, with the bytes of one; the files of the
-    /// others get nothing of use. Call it only between steps: a cancelled step leaves no
-    /// state to continue from.
+    /// Writes the state that the next steps depend on. Each of several ranks writes its own parts of it, from the same place of the same
+    /// file on; together they have the bytes of one process. All leave the file at the end of the state. Call it only
+    /// between steps: a cancelled step leaves no state to continue from.
     ///
     /// # Errors
-    /// Those of `file`.
-    pub fn save(&mut self, file: impl Write) -> Result<(), StateError> {
+    /// Those of `file`. No rank waits for another.
+    pub fn save(&mut self, mut file: impl Write + Seek) -> Result<(), StateError> {
         let Fields { layout, walls, .. } = &self.fields;
         if walls.ranks().is_alone() {
             return self.state(&mut Saver(file));
         }
         let (ranks, nz) = (walls.ranks().clone(), layout.dims.nz);
-        self.state(&mut GatheringSaver { saver: Saver(file), ranks: &ranks, nz })
+        let at = file.stream_position()?;
+        let mut parts = PartSaver { saver: Saver(&mut file), at, ranks: &ranks, nz };
+        self.state(&mut parts)?;
+        let end = parts.at;
+        file.seek(SeekFrom::Start(end))?;
+        Ok(())
     }
 
     /// Loads a state that [`save`](Self::save) wrote. The following steps have the same bits as those of an
     /// unbroken run. The solver must have been built from the same configuration, with the same constants,
-    /// sources, forces and solids; the numbers of threads and ranks may differ. Every rank reads the whole file.
+    /// sources, forces and solids; the numbers of threads and ranks may differ. Each rank reads the planes of its slab.
     ///
     /// # Errors
     /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
-    pub fn load(&mut self, file: impl Read) -> Result<(), StateError> {
+    pub fn load(&mut self, file: impl Read + Seek) -> Result<(), StateError> {
         let mut loader = Loader(file);
         // The slabs are those of the box that is loaded.
         self.box_state(&mut loader)?;

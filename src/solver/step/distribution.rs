@@ -1,6 +1,6 @@
 //! Limits of a box on several ranks, and its fields brought together.
 
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use super::Solver;
@@ -8,8 +8,8 @@ use super::fields::Fields;
 use crate::comm::Comm;
 use crate::grid::GHOST;
 use crate::solver::storage::active_bricks::EDGE;
-use crate::solver::storage::archive::{Archive, Loader, Saver, StateError};
-use crate::solver::storage::ranks::{FEWEST_PLANES, Planes, Ranks};
+use crate::solver::storage::archive::{Archive, Loader, Saver, StateError, header_length};
+use crate::solver::storage::ranks::{FEWEST_PLANES, Ranks};
 use crate::solver::{BoundaryCondition, Config, SolverError};
 
 /// Fails if a box of `config` cannot be shared by so many ranks.
@@ -85,6 +85,13 @@ impl Solver {
         }
     }
 
+    /// Brings to each rank the faces that the velocities in the middle of the cells of its slab and of the planes beside it read.
+    pub fn exchange_faces(&mut self) {
+        let ranks = self.ranks().clone();
+        let Fields { layout, velocity: [u, v, w], .. } = &mut self.fields;
+        ranks.exchange(*layout, [u, v, w], [2, 3]);
+    }
+
     /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
     pub fn bring(&mut self, ks: [isize; 2]) {
         let smoke = (self.smoke_layout(), self.smoke_ranks().clone());
@@ -127,6 +134,18 @@ impl Solver {
         self.ranks().deal(|rank| if rank == 0 { list } else { &[] })
     }
 
+    /// The lists of all ranks, in their order, on each.
+    #[cfg(feature = "cli")]
+    pub(crate) fn join_lists<T: bytemuck::Pod>(&self, list: &mut Vec<T>) {
+        self.ranks().join_lists(list);
+    }
+
+    /// The list of the first rank, on each.
+    #[cfg(feature = "cli")]
+    pub(crate) fn list_of_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
+        self.ranks().deal(|_| if self.is_first_rank() { list } else { &[] })
+    }
+
     /// Sends bytes to the first rank.
     pub(crate) fn send_to_first(&self, bytes: &[u8]) {
         self.ranks().send_to_first(bytes);
@@ -138,18 +157,25 @@ impl Solver {
     }
 }
 
-/// Writes the values of all ranks, in the format and with the bytes of [`Saver`]; only the first rank's go to its file. Fields pass
-/// through it plane by plane.
-pub struct GatheringSaver<'a, W> {
+/// Writes the part of this rank of the values of all, in the format and with the bytes of [`Saver`]: of fields its own planes, and on the
+/// first rank all that is no field. Each goes to its place in the file, which follows from the lengths of those before it.
+pub struct PartSaver<'a, W> {
     pub saver: Saver<W>,
+    /// Place of the next value.
+    pub at: u64,
     pub ranks: &'a Ranks,
     /// Planes of cells of the velocity.
     pub nz: usize,
 }
 
-impl<W: Write> Archive for GatheringSaver<'_, W> {
+impl<W: Write + Seek> Archive for PartSaver<'_, W> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
-        self.saver.bytes(name, bytes)
+        if self.ranks.is_first() {
+            self.saver.0.seek(SeekFrom::Start(self.at))?;
+            self.saver.bytes(name, bytes)?;
+        }
+        self.at += header_length(name) + bytes.len() as u64;
+        Ok(())
     }
 
     fn planes(
@@ -158,23 +184,21 @@ impl<W: Write> Archive for GatheringSaver<'_, W> {
         bytes: &mut [u8],
         [nz, ghosts]: [usize; 2],
     ) -> Result<(), StateError> {
-        let Self { saver, ranks, nz: coarse } = self;
-        // A file that fails must not leave the other ranks waiting.
-        let mut result = Ok(());
+        let Self { saver, at, ranks, nz: coarse } = self;
         if ranks.is_first() {
-            result = saver.header(name, bytes.len());
+            saver.0.seek(SeekFrom::Start(*at))?;
+            saver.header(name, bytes.len())?;
         }
-        let planes = Planes { plane: bytes.len() / (nz + 2 * ghosts), ghosts };
-        ranks.finer(nz / *coarse).planes_to_first(bytes, planes, |plane| {
-            if result.is_ok() {
-                result = saver.raw(plane);
-            }
-        });
-        result
+        let (plane, own) = (bytes.len() / (nz + 2 * ghosts), ranks.finer(nz / *coarse).stacked(nz, ghosts));
+        let start = *at + header_length(name);
+        saver.0.seek(SeekFrom::Start(start + (own.start * plane) as u64))?;
+        saver.raw(&bytes[own.start * plane..own.end * plane])?;
+        *at = start + bytes.len() as u64;
+        Ok(())
     }
 }
 
-/// Reads what [`Saver`] wrote. Of fields it keeps the planes of this rank.
+/// Reads what [`Saver`] wrote. Of fields it reads the planes of this rank alone.
 pub struct PartLoader<'a, R> {
     pub loader: Loader<R>,
     pub ranks: &'a Ranks,
@@ -182,7 +206,7 @@ pub struct PartLoader<'a, R> {
     pub nz: usize,
 }
 
-impl<R: Read> Archive for PartLoader<'_, R> {
+impl<R: Read + Seek> Archive for PartLoader<'_, R> {
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError> {
         self.loader.bytes(name, bytes)
     }
@@ -195,12 +219,11 @@ impl<R: Read> Archive for PartLoader<'_, R> {
     ) -> Result<(), StateError> {
         let Self { loader, ranks, nz: coarse } = self;
         loader.header(name, bytes.len())?;
-        let plane = bytes.len() / (nz + 2 * ghosts);
-        let own = ranks.finer(nz / *coarse).stacked(nz, ghosts);
-        let mut other = vec![0; plane];
-        for (k, plane) in bytes.chunks_mut(plane).enumerate() {
-            loader.raw(if own.contains(&k) { plane } else { &mut other })?;
-        }
+        let (plane, own) = (bytes.len() / (nz + 2 * ghosts), ranks.finer(nz / *coarse).stacked(nz, ghosts));
+        let [from, to] = [own.start, own.end].map(|k| k * plane);
+        loader.0.seek(SeekFrom::Current(from as i64))?;
+        loader.raw(&mut bytes[from..to])?;
+        loader.0.seek(SeekFrom::Current((bytes.len() - to) as i64))?;
         Ok(())
     }
 }
@@ -210,4 +233,4 @@ mod follow_tests;
 #[cfg(test)]
 mod tall_tests;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

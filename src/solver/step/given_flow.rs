@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use crate::comm::{Comm, ThreadRanks};
     use crate::grid::Dims;
+    use crate::solver::step::distribution::tests::together;
     use crate::solver::{BoundaryCondition, Config, Params, Region, Shape, Smoke, Solid, Source};
 
     const STEP: f32 = 0.04;
@@ -144,9 +145,9 @@ mod tests {
                     field[own.end..].fill(f32::NAN);
                 }
                 follow(&mut given, &flow);
-                let mut state = Vec::new();
+                let mut state = std::io::Cursor::new(Vec::new());
                 given.save(&mut state).unwrap();
-                state
+                state.into_inner()
             };
             let whole = followed(None);
             for size in [2, 3] {
@@ -154,7 +155,7 @@ mod tests {
                     let ranks = ThreadRanks::new(size).into_iter();
                     let ranks: Vec<_> =
                         ranks.map(|comm| scope.spawn(|| followed(Some(Arc::new(comm))))).collect();
-                    ranks.into_iter().map(|rank| rank.join().unwrap()).collect::<Vec<_>>().swap_remove(0)
+                    together(ranks.into_iter().map(|rank| rank.join().unwrap()))
                 });
                 assert!(found == whole, "detail {detail}, {size} ranks");
             }

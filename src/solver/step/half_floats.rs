@@ -51,7 +51,8 @@ impl Solver {
                         row[i + GHOST] = self.velocity_at(layout.at(i as isize, j, k));
                     }
                 });
-                detail.write_cells(layout, cells, out);
+                out.resize(detail.layout.dims.cells(), [f16::ZERO; 4]);
+                detail.write_cells((layout, &self.fields.walls), cells, [0, detail.layout.dims.nz], out);
             });
             return;
         }
@@ -67,13 +68,48 @@ impl Solver {
         });
     }
 
+    /// As [`write_velocity`](Self::write_velocity), of the planes from..to, which `out` has room for, with 0 for |ω|. They may
+    /// be those of the slab of this rank and one plane beside it, after [`exchange_faces`](Self::exchange_faces).
+    pub(crate) fn write_motion_planes(&self, [from, to]: [usize; 2], out: &mut [[f16; 4]]) {
+        let layout = self.fields.layout;
+        let motion = |at: usize| {
+            let [u, v, w] = [0, 1, 2].map(|c| self.component_at(c, at));
+            [u, v, w, 0.0]
+        };
+        self.pool.install(|| {
+            let Some(detail) = &self.fields.detail else {
+                let Dims { nx, ny, .. } = layout.dims;
+                return out.par_chunks_mut(nx).enumerate().for_each(|(row, out)| {
+                    let at = layout.start(row % ny, from + row / ny);
+                    let cells = out.iter_mut().enumerate();
+                    cells.for_each(|(i, out)| *out = motion(at + i).map(f16::from_f32));
+                });
+            };
+            // Values of the next plane are read on either side.
+            let finer = self.fields.finer();
+            let planes = [(from / finer) as isize - 1, to.div_ceil(finer) as isize + 1];
+            let planes = planes.map(|k| k.clamp(-1, layout.dims.nz as isize + 1));
+            let (near, mut cells) = (layout.on_planes(planes), vec![[0.0; 4]; layout.size()]);
+            let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
+            row_passes::rows(near, &mut cells, inside, |j, k, row| {
+                for i in 0..layout.dims.nx {
+                    row[i + GHOST] = motion(layout.at(i as isize, j, k));
+                }
+            });
+            detail.write_cells((near, &self.fields.walls), cells, [from, to], out);
+        });
+    }
+
+    /// Component `c` of the velocity in the middle of the cell at position `at`.
+    fn component_at(&self, c: usize, at: usize) -> f32 {
+        let f = &self.fields.velocity[c];
+        0.5 * (f[at] + f[at + self.fields.layout.strides()[c]])
+    }
+
     /// u, v, w and |ω| at the cell at position `at`.
     fn velocity_at(&self, at: usize) -> [f32; 4] {
         let strides = self.fields.layout.strides();
-        let center = |c: usize, at: usize| {
-            let f = &self.fields.velocity[c];
-            0.5 * (f[at] + f[at + strides[c]])
-        };
+        let center = |c: usize, at: usize| self.component_at(c, at);
         // ∂u_c/∂x_a by central differences.
         let slope = |c: usize, a: usize| {
             (center(c, at + strides[a]) - center(c, at - strides[a])) / (2.0 * self.config.h)

@@ -142,6 +142,11 @@ impl<R: Read> Loader<R> {
     }
 }
 
+/// Number of bytes of what stands before a value of this name.
+pub fn header_length(name: &str) -> u64 {
+    header(name, 0).len() as u64
+}
+
 /// The length of the name, the name, the number of bytes.
 fn header(name: &str, count: usize) -> Vec<u8> {
     let mut header = vec![name.len() as u8];

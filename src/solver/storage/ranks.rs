@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
-use crate::comm::Comm;
+use crate::comm::{Comm, of_all};
 use crate::grid::{GHOST, Layout};
 
 /// Fewest planes of a slab: ghosts of the box are then made from planes of the same slab.
@@ -405,29 +405,6 @@ impl Ranks {
         (team.rank() == 0).then(|| take(values))
     }
 
-    /// Brings the planes of a field one after another to the first rank, which calls `take` with each. `values` are the bytes of the
-    /// field, `planes` their number in each plane and the planes of ghosts beyond each end.
-    pub fn planes_to_first(&self, values: &[u8], planes: Planes, mut take: impl FnMut(&[u8])) {
-        let Planes { plane, ghosts } = planes;
-        let Some(team) = &self.0 else { return values.chunks(plane).for_each(take) };
-        let mut buffer = vec![0; if team.rank() == 0 { plane } else { 0 }];
-        for rank in 0..team.size() {
-            for k in team.stacked(rank, ghosts) {
-                match (team.rank(), rank) {
-                    (0, 0) => take(&values[k * plane..][..plane]),
-                    (0, _) => {
-                        team.comm.transfer(&[], &mut [(rank, &mut buffer)]);
-                        take(&buffer);
-                    }
-                    (me, _) if me == rank => {
-                        team.comm.transfer(&[(0, &values[k * plane..][..plane])], &mut []);
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-
     /// The planes of this rank in a field of `nz` planes of cells, counted from the first of `ghosts` planes beyond the lower end.
     pub fn stacked(&self, nz: usize, ghosts: usize) -> Range<usize> {
         self.0.as_ref().map_or(0..nz + 2 * ghosts, |team| team.stacked(team.rank(), ghosts))
@@ -477,16 +454,7 @@ impl Ranks {
 
     /// A value of each rank.
     pub fn all<T: Pod>(&self, mine: T) -> Vec<T> {
-        let Some(team) = &self.0 else { return vec![mine] };
-        let mut found = vec![mine; team.size()];
-        let own = [mine];
-        let sends: Vec<_> = team.others().map(|rank| (rank, cast_slice(&own))).collect();
-        let pieces = found.iter_mut().enumerate().filter(|(rank, _)| *rank != team.rank());
-        let mut receives: Vec<_> =
-            pieces.map(|(rank, piece)| (rank, cast_slice_mut(std::slice::from_mut(piece)))).collect();
-        team.comm.transfer(&sends, &mut receives);
-        drop(receives);
-        found
+        self.0.as_ref().map_or_else(|| vec![mine], |team| of_all(&*team.comm, mine))
     }
 
     /// The greatest value of all ranks.

@@ -187,12 +187,13 @@ fn a_restored_state_and_a_loaded_file_have_the_same_future() {
     for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
         let config = Config { integrator, ..config(2) };
         let mut unbroken = plume(config.clone(), 1.0, 5);
-        let (state, mut file) = (unbroken.capture(), vec![]);
+        let (state, mut file) = (unbroken.capture(), std::io::Cursor::new(vec![]));
         unbroken.save(&mut file).unwrap();
         advance(&mut unbroken, 4);
         let (mut restored, mut loaded) = (plume(config.clone(), 1.0, 2), plume(config.clone(), 1.0, 0));
         restored.restore(&state).unwrap();
-        loaded.load(&file[..]).unwrap();
+        file.set_position(0);
+        loaded.load(&mut file).unwrap();
         for (solver, what) in [(&mut restored, "restored"), (&mut loaded, "loaded")] {
             advance(solver, 4);
             assert!(bits(solver) == bits(&unbroken), "{what}, {integrator:?}");

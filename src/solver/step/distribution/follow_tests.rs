@@ -1,5 +1,6 @@
 //! A box that follows its smoke, on several ranks.
 
+use std::io::Cursor;
 use std::sync::Arc;
 
 use super::tests::*;
@@ -36,7 +37,7 @@ fn run(
     let mut solver = Solver::on_ranks(config, params, sources, comm).unwrap();
     solver.set_solids(solids.to_vec()).unwrap();
     if let Some(from) = from {
-        solver.load(from).unwrap();
+        solver.load(Cursor::new(from)).unwrap();
     }
     let mut boxes = vec![(solver.config().origin, solver.config().dims.array())];
     for _ in 0..steps {
@@ -44,9 +45,9 @@ fn run(
         boxes.push((solver.config().origin, solver.config().dims.array()));
     }
     boxes.dedup();
-    let mut file = Vec::new();
+    let mut file = Cursor::new(Vec::new());
     solver.save(&mut file).unwrap();
-    (file, StepStats { stages: Default::default(), ..solver.stats().clone() }, boxes)
+    (file.into_inner(), StepStats { stages: Default::default(), ..solver.stats().clone() }, boxes)
 }
 
 fn on_ranks(config: &Config, solids: &[Solid], steps: usize, from: Option<&[u8]>, size: usize) -> Found {
@@ -56,11 +57,12 @@ fn on_ranks(config: &Config, solids: &[Solid], steps: usize, from: Option<&[u8]>
             .map(|comm| scope.spawn(|| run(config, solids, steps, from, Some(Arc::new(comm)))))
             .collect();
         let mut found: Vec<_> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
+        let file = together(found.iter_mut().map(|found| std::mem::take(&mut found.0)));
         let first = found.swap_remove(0);
         for other in found {
             assert_eq!((&other.1, &other.2), (&first.1, &first.2), "ranks know different things");
         }
-        first
+        (file, first.1, first.2)
     })
 }
 
