@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("render", &["grid", "look", "simd", "snapshot"]),
     ("output", &["foreign", "render", "room"]),
     ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
-    ("parameter", &["grid", "look", "solver"]),
+    ("parameter", &["field", "grid", "look", "solver"]),
     (
         "scene",
         &[

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::field_access::Field;
-use super::words::Words;
+use super::words::Worded;
 use super::{Effect, Kind, Parameter, Scale};
 
 pub fn plain(
@@ -44,8 +44,14 @@ pub fn whole(path: &str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter
     plain(path, Kind::Whole, "-", hard, effect)
 }
 
-pub fn word(path: &str, words: Words, effect: Effect) -> Parameter {
-    plain(path, Kind::Word(words), "", 0.0..=1.0, effect)
+/// One of the words of `T`.
+pub fn word<T: Worded>(path: &str, effect: Effect) -> Parameter {
+    plain(path, Kind::Word(T::WORDS), "", 0.0..=1.0, effect)
+}
+
+/// A table that a word of `T` names.
+pub fn table<T: Worded>(path: &str, effect: Effect) -> Parameter {
+    plain(path, Kind::Table(T::WORDS), "", 0.0..=1.0, effect)
 }
 
 pub fn text(path: &str, effect: Effect) -> Parameter {

@@ -1,6 +1,7 @@
 //! The field behind a parameter, read and set as a [`Value`].
 
 use super::Parameter;
+use super::words::{MEAN, Worded};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::solver::{Ambient, Config, Params, TraceOrder};
@@ -123,6 +124,17 @@ macro_rules! plain {
 
 plain!(f32: Number, [f32; 3]: Triple, u32: Whole, bool: Flag);
 
+/// A word.
+impl<T: Worded> Plain for T {
+    fn wrap(self) -> Value {
+        Value::Word(self.word())
+    }
+
+    fn unwrap(value: Value) -> Option<Self> {
+        if let Value::Word(word) = value { Self::from_word(word) } else { None }
+    }
+}
+
 impl Plain for usize {
     fn wrap(self) -> Value {
         Value::Whole(self as u32)
@@ -152,14 +164,14 @@ impl Plain for Ambient {
     fn wrap(self) -> Value {
         match self {
             Self::Fixed(excess) => Value::Number(excess),
-            Self::Mean => Value::Word("mean"),
+            Self::Mean => Value::Word(MEAN),
         }
     }
 
     fn unwrap(value: Value) -> Option<Self> {
         match value {
             Value::Number(excess) => Some(Self::Fixed(excess)),
-            Value::Word("mean") => Some(Self::Mean),
+            Value::Word(MEAN) => Some(Self::Mean),
             _ => None,
         }
     }

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::scene_error::Problem;
+use super::scene_error::{Problem, one_of};
 use super::shapes::{Place, Shape};
 use super::source_tables;
-use super::value::{Number, Vector, Whole};
+use super::value::{Number, Vector, Whole, Word};
+use crate::parameter::ForceKind;
 use crate::solver::{self, Drive, ForceField, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -17,7 +18,7 @@ pub struct Force {
     wind: Option<Spanned<Wind>>,
     point: Option<Spanned<Point>>,
     vortex: Option<Spanned<Vortex>>,
-    acts_on: Option<ActsOn>,
+    acts_on: Option<Word<solver::ActsOn>>,
     within: Option<Spanned<Shape>>,
     start: Option<Number>,
     stop: Option<Spanned<Number>>,
@@ -51,13 +52,6 @@ pub struct Vortex {
     rate: Option<Number>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ActsOn {
-    Air,
-    Smoke,
-}
-
 /// Rate at which the air approaches a target velocity, if a force names none \[1/s\].
 const RATE: f32 = 1.0;
 
@@ -73,17 +67,13 @@ fn force(read: &Spanned<Force>, place: Place) -> Result<solver::Force> {
         (None, Some(read), None) => point(read, place)?,
         (None, None, Some(read)) => vortex(read, place)?,
         _ => {
-            let message = "force: it is one of wind = { … }, point = { … } and vortex = { … }";
+            let message = format!("force: it is {}", one_of::<ForceKind>());
             return Err(place.text.problem(read.span(), message));
         }
     };
     let [start, stop] = source_tables::times(force.start, force.stop.as_ref(), place.text, "force")?;
     let within = force.within.as_ref().map(|shape| place.region(shape, "force.within", true)).transpose()?;
-    let acts_on = match force.acts_on {
-        None => acts_on,
-        Some(ActsOn::Air) => solver::ActsOn::Air,
-        Some(ActsOn::Smoke) => solver::ActsOn::Smoke,
-    };
+    let acts_on = force.acts_on.map_or(acts_on, |Word(acts_on)| acts_on);
     Ok(solver::Force { field, drive, acts_on, within, start, stop })
 }
 

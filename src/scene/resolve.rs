@@ -16,7 +16,7 @@ use super::scene_text::{DIVISION, Text};
 use super::shapes::Place;
 use super::share::Share;
 use super::side_tables::{self, Sides};
-use super::value::{Number, Vector};
+use super::value::{Number, Vector, Word};
 use super::{
     environment_file, force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables,
 };
@@ -287,10 +287,7 @@ fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]
     camera.position = or(&read.position, camera.position);
     camera.target = or(&read.target, camera.target);
     camera.up = or(&read.up, camera.up);
-    camera.projection = match read.projection {
-        Some(document::CameraProjection::Orthographic) => Projection::Orthographic,
-        Some(document::CameraProjection::Perspective) | None => Projection::Perspective,
-    };
+    camera.projection = read.projection.map_or(Projection::default(), |Word(projection)| projection);
     let number = |value: Option<Number>| value.map_or(0.0, Number::get);
     camera.lens =
         Lens { aperture: number(read.aperture), focus: number(read.focus), shutter: number(read.shutter) };

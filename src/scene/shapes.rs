@@ -9,23 +9,24 @@ use toml::Spanned;
 use super::memory::Left;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::{List, Number, Vector, Whole};
+use super::value::{List, Number, Vector, Whole, tables};
 use crate::foreign;
+use crate::parameter::RegionKind;
 use crate::solver::{self, Card, CardError, Cloud, Config, Form, Mesh, Region, Solid};
 use crate::volume::Volume;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    Sphere(Sphere),
-    Box(Block),
-    Disc(Disc),
-    Mesh(Body),
-    Text(Letters),
-    Image(Picture),
-    Volume(Grid),
+tables! {
+    pub enum Shape: RegionKind {
+        Sphere(Sphere),
+        Box(Block),
+        Disc(Disc),
+        Mesh(Body),
+        Text(Letters),
+        Image(Picture),
+        Volume(Grid),
+    }
 }
 
 #[derive(Deserialize)]

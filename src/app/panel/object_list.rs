@@ -10,7 +10,7 @@ use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::app::objects::{self, Selected};
 use crate::look::Projection;
-use crate::parameter::{self, Effect, Kind, Parameter, Words};
+use crate::parameter::{self, Effect, ForceKind, Kind, LightKind, Parameter, Worded, Words};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
 
@@ -115,14 +115,10 @@ fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
             *value = entry.number().map_or(*value, |x| x as f32);
         }
     }
-    let flat = new.projection == Projection::Orthographic;
-    let word = Entry::Word(if flat { "orthographic" } else { "perspective" }.into());
     let projection = parameter::of("render.camera.projection");
+    let word = Entry::Word(new.projection.word().into());
     if let Some(Entry::Word(word)) = control(ui, projection, "projection", &word, out) {
-        new.projection = match word.as_str() {
-            "orthographic" => Projection::Orthographic,
-            _ => Projection::Perspective,
-        };
+        new.projection = Projection::from_word(&word).unwrap_or(new.projection);
     }
     let apart = (0..3).any(|a| (new.position[a] - new.target[a]).abs() > 1e-4);
     if new != readout.camera && apart {
@@ -207,11 +203,11 @@ fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(St
 /// others.
 fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
     let kinds: &[&str] = match list {
-        List::Force => &["wind.", "point.", "vortex."],
-        List::Light => &["sun.", "point.", "spot.", "area."],
-        _ => &["shape."],
+        List::Force => ForceKind::NAMES,
+        List::Light => LightKind::NAMES,
+        _ => &["shape"],
     };
-    !kinds.iter().any(|kind| key.starts_with(kind))
+    !kinds.iter().any(|kind| key.split_once('.').is_some_and(|(head, _)| head == *kind))
         || entries.iter().any(|(k, _)| {
             let group = |key: &str| key.rsplit_once('.').map(|(head, _)| head.to_owned());
             match list {
