@@ -9,6 +9,9 @@ use nalgebra::{Matrix4, Point3, Vector3};
 use crate::look::{Camera, Lens, Projection};
 use crate::render::noise;
 
+/// Distance used where nothing is hit \[m\].
+pub(super) const FAR: f32 = 1e6;
+
 /// A half line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ray {
@@ -23,6 +26,12 @@ impl Ray {
     pub fn at(&self, t: f32) -> Point3<f32> {
         self.origin + self.direction * t
     }
+}
+
+/// The unit vector along `v`; up if it has no length.
+pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
+    let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 1e-6 { v.map(|x| x / norm) } else { [0.0, 1.0, 0.0] }
 }
 
 /// Heights of an orthographic picture from the camera's position back to where its rays start: nothing shown is behind

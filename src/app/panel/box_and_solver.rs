@@ -3,9 +3,9 @@
 
 use egui::{Button, DragValue, Label, RichText, Ui, vec2};
 
-use super::object_list::words_control;
-use super::row::fine;
+use super::control::words_control;
 use super::section::{Head, section};
+use super::shown_number::{fine, suffix};
 use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::model::{Model, Readout};
@@ -119,7 +119,7 @@ fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     line(ui, "Edge of a cell", voxel.description, |ui| {
         let speed = 0.01 * h;
         let number = DragValue::new(&mut h).speed(speed).custom_formatter(|x, _| fine(x));
-        let response = field("domain.voxel", false).show(ui, number.suffix(super::row::suffix(voxel)));
+        let response = field("domain.voxel", false).show(ui, number.suffix(suffix(voxel)));
         out.places.insert("domain.voxel", response.rect);
     });
     typed_number::notice(ui, "domain.voxel");
@@ -238,7 +238,7 @@ fn field(key: &'static str, whole: bool) -> Field<'static> {
 fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out: &mut Out) {
     let parameter = parameter::of(key);
     let Some(now) = scene.config.value_of(parameter) else { return };
-    let name = super::object_list::capitalised(parameter.key()).replace('_', " ");
+    let name = super::control::capitalised(parameter.key()).replace('_', " ");
     let name = if name == "Cfl" { "CFL".to_owned() } else { name };
     line(ui, &name, parameter.description, |ui| match (parameter.kind, now) {
         (Kind::Word(words), Value::Word(now)) => {
@@ -254,7 +254,7 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
             let mut x = draft.get(key).and_then(Entry::number).unwrap_or(f64::from(now));
             let speed = 0.02 * x.abs();
             let number = DragValue::new(&mut x).speed(speed).custom_formatter(|x, _| fine(x));
-            let response = field(key, false).show(ui, number.suffix(super::row::suffix(parameter)));
+            let response = field(key, false).show(ui, number.suffix(suffix(parameter)));
             out.places.insert(key, response.rect);
             if response.changed() {
                 draft.set(key, Entry::of(x as f32));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use egui::{Align, Align2, Color32, FontId, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
 use super::section::{Head, section};
+use super::shown_number::fine;
 use super::{Out, brush, row, theme};
 use crate::app::model::{Model, Readout};
 use crate::scene::memory;
@@ -77,7 +78,7 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
         name(ui, "Mass [m³]").on_hover_text("Integral of each density over the box.");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             for c in (0..3).rev() {
-                let text = row::fine(readout.stats.mass[c]);
+                let text = fine(readout.stats.mass[c]);
                 ui.label(RichText::new(text).monospace().color(colors[c]));
             }
         });
@@ -89,7 +90,7 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
     for c in 0..3 {
         line_plot(ui, rect, readout.masses.iter().map(|mass| mass[c] / most), colors[c]);
     }
-    title(ui, rect, "Mass of each smoke", &format!("{} m³", row::fine(most.into())));
+    title(ui, rect, "Mass of each smoke", &format!("{} m³", fine(most.into())));
     response.on_hover_text("Mass over the last steps, and the value at the top.");
 }
 

@@ -21,6 +21,7 @@ mod sweep;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
+use crate::render::medium::Phase;
 use crate::render::surround::Surround;
 use levels::{Color, Grid};
 use sweep::sweep_half;
@@ -30,15 +31,6 @@ const DIRECTIONS: usize = 14;
 /// Weight of a direction to a face and to a corner.
 const FACE: f32 = 1.0 / 15.0;
 const CORNER: f32 = 0.075;
-
-/// A phase function with its forward peak taken off.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::render) struct Phase {
-    /// Share of scattered light that counts as not scattered.
-    pub forward: f32,
-    /// Mean cosine of the rest.
-    pub g: f32,
-}
 
 /// Cubes of medium.
 #[derive(Clone, Debug)]

@@ -1,12 +1,14 @@
 //! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
 
-use super::sweep::Half;
-use super::{DIRECTIONS, Medium, Moments, Outside, Phase, directions, unit};
+use super::{DIRECTIONS, Medium, Moments, Outside, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
+use crate::render::medium::Phase;
 use crate::simd::dispatch;
 use crate::simd::vectors::EIGHT;
 
+/// Directions of a half that end in corners.
+pub(super) const CORNERS: usize = 4;
 /// A grid is coarsened while it is longer than this \[cubes\].
 const SHORT: usize = 8;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
@@ -49,6 +51,34 @@ pub(super) struct Color {
     pub along: [Vec<f32>; 3],
     /// Directions up along z and down.
     pub halves: [Half; 2],
+}
+
+/// Half of the directions: their moments, and the radiance on its directions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Half {
+    pub moments: Moments,
+    /// Radiance that leaves the cubes of a plane towards corners, and of the plane before it, with a border of a cube.
+    pub after: [Vec<f32>; CORNERS],
+    pub before: [Vec<f32>; CORNERS],
+    /// Radiance that leaves the cubes of a plane along z, and of a row along y.
+    pub along_z: Vec<f32>,
+    pub along_y: Vec<f32>,
+}
+
+impl Half {
+    /// Makes room for a grid.
+    pub fn fit(&mut self, dims: Dims) {
+        self.moments.all_mut().into_iter().for_each(|values| values.resize(dims.cells(), 0.0));
+        let plane = (dims.nx + 2) * (dims.ny + 2);
+        self.after.iter_mut().chain(&mut self.before).for_each(|values| values.resize(plane, 0.0));
+        self.along_z.resize(dims.nx * dims.ny, 0.0);
+        self.along_y.resize(dims.nx, 0.0);
+    }
+
+    /// Takes all light out.
+    pub fn clear(&mut self) {
+        self.moments.all_mut().into_iter().for_each(|values| values.fill(0.0));
+    }
 }
 
 /// Makes the grids of a medium, and returns how many.
