@@ -112,9 +112,9 @@ pub fn noise(read: &Noise) -> solver::Noise {
 /// Least volume that a shape must cover to be visible \[cells\].
 const LEAST: f64 = 0.25;
 
-/// Context in which a shape is read.
+/// What the tables of a scene are resolved with.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct SceneContext<'a> {
     pub text: &'a Text,
     /// Folder of the scene's files.
     pub folder: &'a Path,
@@ -123,7 +123,7 @@ pub struct Place<'a> {
     pub left: &'a Left,
 }
 
-impl Place<'_> {
+impl SceneContext<'_> {
     /// Resolves the shape at `key` to a region, which must cover part of the box and fit into memory; `drives`:
     /// it also has weights of faces.
     pub fn region(&self, read: &Spanned<Shape>, key: &str, drives: bool) -> Result<Region> {
