@@ -4,29 +4,29 @@ use std::ops::RangeInclusive;
 
 use super::Effect::{ActsNow, LookOnly, Restarts};
 use super::constructors::{color, number, plain, table, text, vector, whole, word};
-use super::field_access::{Access, Field, Plain};
+use super::field_access::{Access, FieldAccess, Plain};
 use super::words::{
     FluxKind, Frozen, IntervalKind, MEAN, PlaceKind, RegionKind, SideKind, SideName, SolidKind, Worded,
 };
 use super::{Kind, Parameter};
-use crate::field;
-use crate::look::{self, Scattering, ToneMap};
+use crate::field::Field;
+use crate::look::{CameraProjection, Scattering, ToneMap};
 use crate::solver::{ActsOn, Advection, Integrator, MOST_DETAIL, Motion, Projection, Slip};
 
 /// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
 /// smoke.
 macro_rules! params {
-    ($($access:tt)*) => { Field::Params(access!($($access)*), 0) };
+    ($($access:tt)*) => { FieldAccess::Params(access!($($access)*), 0) };
 }
 
 /// The field of `Look` behind a parameter.
 macro_rules! look {
-    ($($access:tt)*) => { Field::Look(access!($($access)*), 0) };
+    ($($access:tt)*) => { FieldAccess::Look(access!($($access)*), 0) };
 }
 
 /// The field of the solver's `Config` behind a parameter.
 macro_rules! config {
-    ($($access:tt)*) => { Field::Config(access!($($access)*), 0) };
+    ($($access:tt)*) => { FieldAccess::Config(access!($($access)*), 0) };
 }
 
 macro_rules! access {
@@ -283,7 +283,7 @@ fn solver() -> Vec<Parameter> {
             .of(config!(c => c.projection))
             .says("Method of the pressure projection."),
         word::<Frozen>("solver.flow", Restarts)
-            .of(Field::Config(
+            .of(FieldAccess::Config(
                 Access::new(
                     |c, _| Frozen(c.frozen).wrap(),
                     |c, _, value| {
@@ -473,7 +473,7 @@ fn probe() -> Vec<Parameter> {
     let place = |path, says| number(path, "m", ANY, Restarts).says(says);
     vec![
         text("probe.#.name", Restarts).says("Its file is probe-NAME.csv."),
-        plain("probe.#.fields", Kind::Words(&[field::Field::WORDS, FluxKind::WORDS]), "", SHARE, Restarts)
+        plain("probe.#.fields", Kind::Words(&[Field::WORDS, FluxKind::WORDS]), "", SHARE, Restarts)
             .says("Fields, or products of them such as \"v*temperature\"; each of the last four belongs to one kind of place."),
         table::<PlaceKind>("probe.#.at", Restarts).says("Place of the measurement."),
         vector("probe.#.at.point", "m", ANY, Restarts).says("A point."),

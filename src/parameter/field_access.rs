@@ -45,7 +45,7 @@ impl<T> Access<T> {
 
 /// The field behind a parameter, by the type that contains it. The number is that of the smoke, 0 to 2.
 #[derive(Clone, Copy, Debug)]
-pub enum Field {
+pub enum FieldAccess {
     /// A parameter of the model.
     Params(Access<Params>, usize),
     /// A part of the look.
@@ -57,9 +57,9 @@ pub enum Field {
 /// A type with fields behind parameters.
 pub trait Holder {
     /// Value of `field`, if this type has it.
-    fn value(&self, field: &Field) -> Option<Value>;
+    fn value(&self, field: &FieldAccess) -> Option<Value>;
     /// Sets `field`, if this type has it.
-    fn set_value(&mut self, field: &Field, value: Value);
+    fn set_value(&mut self, field: &FieldAccess, value: Value);
 
     /// Value of a parameter, if this type has its field.
     fn value_of(&self, parameter: &Parameter) -> Option<Value> {
@@ -70,15 +70,15 @@ pub trait Holder {
 macro_rules! holders {
     ($($holder:ident),*) => {$(
         impl Holder for $holder {
-            fn value(&self, field: &Field) -> Option<Value> {
+            fn value(&self, field: &FieldAccess) -> Option<Value> {
                 match field {
-                    Field::$holder(access, index) => Some((access.get)(self, *index)),
+                    FieldAccess::$holder(access, index) => Some((access.get)(self, *index)),
                     _ => None,
                 }
             }
 
-            fn set_value(&mut self, field: &Field, value: Value) {
-                if let Field::$holder(access, index) = field {
+            fn set_value(&mut self, field: &FieldAccess, value: Value) {
+                if let FieldAccess::$holder(access, index) = field {
                     (access.set)(self, *index, value);
                 }
             }
@@ -88,7 +88,7 @@ macro_rules! holders {
 
 holders!(Params, Look, Config);
 
-impl Field {
+impl FieldAccess {
     /// Value in a scene that does not name it.
     pub fn default_value(&self) -> Value {
         match self {

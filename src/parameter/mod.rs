@@ -27,7 +27,7 @@ mod field_access;
 mod scene_reference;
 mod words;
 
-pub use field_access::{Field, Holder, Value, normalized};
+pub use field_access::{FieldAccess, Holder, Value, normalized};
 pub use words::{
     FluxKind, ForceKind, IntervalKind, LightKind, MEAN, PlaceKind, RegionKind, SideKind, SideName, SolidKind,
     Worded, Words,
@@ -164,7 +164,7 @@ pub struct Parameter {
     pub description: &'static str,
     /// Default of a key without a field, as TOML; empty if an absent key has another meaning.
     literal: &'static str,
-    field: Option<Field>,
+    field: Option<FieldAccess>,
 }
 
 static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(declarations::all);
@@ -261,14 +261,14 @@ impl Parameter {
     }
 
     /// The field behind it; none for keys that a struct of the scene reads.
-    pub fn field(&self) -> Option<&Field> {
+    pub fn field(&self) -> Option<&FieldAccess> {
         self.field.as_ref()
     }
 
     /// Default as TOML; none if an absent key has another meaning.
     pub fn default_toml(&self) -> Option<String> {
         let number = |x: f32| format!("{x:?}");
-        match self.field.as_ref().map(Field::default_value) {
+        match self.field.as_ref().map(FieldAccess::default_value) {
             Some(Value::Number(x)) => Some(number(x)),
             Some(Value::Triple(values)) => Some(format!("[{}]", values.map(number).join(", "))),
             Some(Value::Whole(n)) => Some(n.to_string()),
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn defaults_lie_within_the_hard_range() {
         for parameter in all() {
-            match parameter.field().map(Field::default_value) {
+            match parameter.field().map(FieldAccess::default_value) {
                 Some(Value::Number(x)) => {
                     assert_eq!(parameter.complaint(x.into()), None, "{}", parameter.path)
                 }

@@ -6,7 +6,7 @@
 //! the scene gives each its contents.
 
 use crate::field::Field;
-use crate::look::{Emitter, Projection as CameraProjection, Scattering, ToneMap};
+use crate::look::{CameraProjection, Emitter, Scattering, ToneMap};
 use crate::solver::{
     ActsOn, Advection, BoundaryCondition, ForceField, Integrator, Motion, Projection, Shape, Slip,
 };

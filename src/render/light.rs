@@ -81,7 +81,7 @@ pub struct LightVolume {
     lamps: Vec<Lit>,
     mixture: Mixture,
     /// The cubes, and the light in them.
-    cubes: ordinates::Medium,
+    cubes: ordinates::MediumCubes,
     moments: [Moments; 3],
     solver: ordinates::Solver,
     /// Share of each cube that solids fill; empty without solids.
@@ -124,7 +124,7 @@ impl Default for LightVolume {
             sun: Lamp::sun(&Look::default()),
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
-            cubes: ordinates::Medium::default(),
+            cubes: ordinates::MediumCubes::default(),
             moments: std::array::from_fn(|_| Moments {
                 mean: vec![0.0],
                 flux: std::array::from_fn(|_| vec![0.0]),

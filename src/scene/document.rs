@@ -17,7 +17,7 @@ use super::scene_error::unknown;
 use super::source_tables::{Fill, Source};
 use super::value::{List, Number, Pair, Surface, Vector, Whole, Word, tables};
 use crate::field::Field;
-use crate::look::Projection;
+use crate::look::CameraProjection;
 use crate::parameter::{FluxKind, IntervalKind, PlaceKind, SideKind, SideName, SolidKind, Worded};
 use crate::probe;
 use crate::solver::{Motion, Slip};
@@ -306,7 +306,7 @@ pub struct Camera {
     pub target: Option<Spanned<Vector>>,
     pub up: Option<Spanned<Vector>>,
     pub fov: Option<Number>,
-    pub projection: Option<Word<Projection>>,
+    pub projection: Option<Word<CameraProjection>>,
     pub aperture: Option<Number>,
     pub focus: Option<Number>,
     pub shutter: Option<Number>,

@@ -21,7 +21,7 @@ use super::{
     environment_file, force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables,
 };
 use crate::grid::Dims;
-use crate::look::{Camera, Lens, Look, Projection, Sphere};
+use crate::look::{Camera, CameraProjection, Lens, Look, Sphere};
 use crate::parameter::{Holder, normalized};
 use crate::solver::{Advection, BoundaryCondition, Config, Params, Solver, TimeControl};
 
@@ -287,7 +287,7 @@ fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]
     camera.position = or(&read.position, camera.position);
     camera.target = or(&read.target, camera.target);
     camera.up = or(&read.up, camera.up);
-    camera.projection = read.projection.map_or(Projection::default(), |Word(projection)| projection);
+    camera.projection = read.projection.map_or(CameraProjection::default(), |Word(projection)| projection);
     let number = |value: Option<Number>| value.map_or(0.0, Number::get);
     camera.lens =
         Lens { aperture: number(read.aperture), focus: number(read.focus), shutter: number(read.shutter) };

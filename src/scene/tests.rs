@@ -248,7 +248,7 @@ fn every_declared_word_is_read_saved_documented_and_listed() {
 /// A choice made in the window is saved by its word.
 #[test]
 fn a_word_chosen_in_the_window_is_saved() {
-    use crate::look::Projection;
+    use crate::look::CameraProjection;
     use crate::parameter::{Holder, Kind, Value, Worded, all};
     let plain = with("", &[]);
     let saved = |scene: &Scene, key: &str, word: &str| {
@@ -269,8 +269,8 @@ fn a_word_chosen_in_the_window_is_saved() {
         }
     }
     let mut flat = plain.clone();
-    flat.camera.projection = Projection::Orthographic;
-    saved(&flat, "projection", Projection::Orthographic.word());
+    flat.camera.projection = CameraProjection::Orthographic;
+    saved(&flat, "projection", CameraProjection::Orthographic.word());
 }
 
 /// The tables among which a force or a light chooses one are keys beside others: those of the struct are those declared.

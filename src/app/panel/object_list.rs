@@ -8,7 +8,7 @@ use super::{Out, keyframes, light_and_tone, theme, typed_number};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::app::objects::{self, Selected};
-use crate::look::Projection;
+use crate::look::CameraProjection;
 use crate::parameter::{self, Effect, ForceKind, Kind, LightKind, Parameter, Worded};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
@@ -113,7 +113,7 @@ fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let projection = parameter::of("render.camera.projection");
     let word = Entry::Word(new.projection.word().into());
     if let Some(Entry::Word(word)) = control(ui, projection, "projection", &word, out) {
-        new.projection = Projection::from_word(&word).unwrap_or(new.projection);
+        new.projection = CameraProjection::from_word(&word).unwrap_or(new.projection);
     }
     let apart = (0..3).any(|a| (new.position[a] - new.target[a]).abs() > 1e-4);
     if new != readout.camera && apart {

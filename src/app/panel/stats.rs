@@ -10,7 +10,7 @@ use super::{Out, brush, row, theme};
 use crate::app::model::{Model, Readout};
 use crate::scene::memory;
 use crate::solver::{Stage, StepStats};
-use crate::worker::{State, Status};
+use crate::worker::{RunState, Status};
 
 /// Colours of the stages in the bar.
 const STAGES: [Color32; Stage::ALL.len()] = [
@@ -49,7 +49,7 @@ fn pace(ui: &mut Ui, readout: &Readout) {
 
 fn behind(status: &Status) -> String {
     match status.state {
-        State::Running if status.lag < 0.15 => "on time".into(),
+        RunState::Running if status.lag < 0.15 => "on time".into(),
         _ if status.speed == 0.0 => "-".into(),
         _ => format!("{:.1} s   {:.2}×", status.lag, status.speed),
     }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_delay_is_shown_in_words_and_numbers() {
-        let running = Status { state: State::Running, speed: 1.0, ..Status::default() };
+        let running = Status { state: RunState::Running, speed: 1.0, ..Status::default() };
         assert_eq!(behind(&running), "on time");
         assert_eq!(behind(&Status { lag: 2.44, speed: 0.31, ..running }), "2.4 s   0.31×");
         assert_eq!(behind(&Status::default()), "-");

@@ -183,7 +183,7 @@ pub(super) fn camera() -> Vec<Parameter> {
         vector("render.camera.up", "-", ANY, LookOnly).says("Up direction of the picture; absent: y."),
         number("render.camera.fov", "degrees", 1.0..=170.0, LookOnly)
             .says("Vertical field of view; absent: 34."),
-        word::<look::Projection>("render.camera.projection", LookOnly)
+        word::<CameraProjection>("render.camera.projection", LookOnly)
             .default("\"perspective\"")
             .says("Perspective or parallel rays."),
         number("render.camera.aperture", "m", 0.0..=100.0, LookOnly)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::comm::{Comm, ThreadRanks};
-use crate::look::{Camera, Emitter, Light, Projection};
+use crate::look::{Camera, CameraProjection, Emitter, Light};
 use crate::render::procedural::{Tint, plume};
 use crate::snapshot::SolidShape;
 use crate::solver::{Config, Form, Params, Region, Solid, Solver, Source};
@@ -84,7 +84,7 @@ fn eyes_at_all_sides_of_the_slabs_see_the_bytes_of_one_process() {
         ([0.5 * x, 0.5 * y, -2.0], [0.5 * x, 0.5 * y, 0.0]),
         ([x + 2.0, 0.5 * y, 0.5 * z], [0.5 * x, 0.5 * y, 0.5 * z]),
     ] {
-        let camera = Camera { position, target, projection: Projection::Orthographic, ..framing };
+        let camera = Camera { position, target, projection: CameraProjection::Orthographic, ..framing };
         check("parallel rays", &snapshot, &look, &camera, Quality::FINAL);
     }
 }

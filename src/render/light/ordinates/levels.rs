@@ -1,6 +1,6 @@
 //! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
 
-use super::{DIRECTIONS, Medium, Moments, Outside, directions, unit};
+use super::{DIRECTIONS, MediumCubes, Moments, Outside, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
@@ -82,7 +82,7 @@ impl Half {
 }
 
 /// Makes the grids of a medium, and returns how many.
-pub(super) fn resize(grids: &mut Vec<Grid>, medium: &Medium, everywhere: bool) -> usize {
+pub(super) fn resize(grids: &mut Vec<Grid>, medium: &MediumCubes, everywhere: bool) -> usize {
     let mut count = 0;
     loop {
         if grids.len() == count {
@@ -119,7 +119,7 @@ impl Grid {
         self.wanted[(row * self.dims.nx + i) / EIGHT]
     }
 
-    fn load(&mut self, medium: &Medium) {
+    fn load(&mut self, medium: &MediumCubes) {
         let Dims { nx, ny, nz } = medium.dims;
         // A coarser grid has half as many, in whole strips too.
         (self.dims, self.nx, self.h) = (Dims { nx: nx.next_multiple_of(2 * EIGHT), ny, nz }, nx, medium.h);
@@ -185,8 +185,8 @@ impl Grid {
 
 impl Color {
     /// Takes over a channel of the medium.
-    pub fn load(&mut self, medium: &Medium, channel: usize, grid: &Grid) {
-        let Medium { albedo, sun, emission, .. } = medium;
+    pub fn load(&mut self, medium: &MediumCubes, channel: usize, grid: &Grid) {
+        let MediumCubes { albedo, sun, emission, .. } = medium;
         for (from, to) in [albedo, sun, emission].into_iter().zip(&mut self.medium) {
             pad(&from[channel], medium.dims.nx, grid.dims, to);
         }
