@@ -221,7 +221,7 @@ tables! {
         Steps => "steps": "a number of steps",
         Seconds => "seconds": "a span of time",
     }
-    /// What a probe measures besides fields.
+    /// Quantity of a probe besides the fields.
     FluxKind {
         Flow => "flow": "what flows through a plane [m³/s]",
         HeatFlux => "heat_flux": "heat that a side gives to the air [K m/s]",

@@ -112,7 +112,7 @@ pub fn noise(read: &Noise) -> solver::Noise {
 /// Least volume that a shape must cover to be visible \[cells\].
 const LEAST: f64 = 0.25;
 
-/// What the tables of a scene are resolved with.
+/// Context in which the tables of a scene are resolved.
 #[derive(Clone, Copy)]
 pub struct SceneContext<'a> {
     pub text: &'a Text,
