@@ -86,15 +86,10 @@ impl Kind {
 
     /// Whether its values are or contain numbers, which have a range.
     fn has_numbers(self) -> bool {
-        match self {
-            Self::Word(_)
-            | Self::Table(_)
-            | Self::WordOrTable(_)
-            | Self::Words(_)
-            | Self::Text
-            | Self::Flag => false,
-            _ => true,
-        }
+        !matches!(
+            self,
+            Self::Word(_) | Self::Table(_) | Self::WordOrTable(_) | Self::Words(_) | Self::Text | Self::Flag
+        )
     }
 }
 
