@@ -17,97 +17,60 @@ pub struct Array {
     pub values: Vec<f32>,
 }
 
-/// A scalar field, stored or derived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "scene", derive(serde::Deserialize), serde(rename_all = "kebab-case"))]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[non_exhaustive]
-pub enum Field {
-    /// Velocity along x \[m/s\], on x faces.
-    #[cfg_attr(feature = "cli", value(help = "Velocity along x [m/s], on x faces"))]
-    U,
-    /// Velocity along y \[m/s\], on y faces.
-    #[cfg_attr(feature = "cli", value(help = "Velocity along y [m/s], on y faces"))]
-    V,
-    /// Velocity along z \[m/s\], on z faces.
-    #[cfg_attr(feature = "cli", value(help = "Velocity along z [m/s], on z faces"))]
-    W,
-    /// Temperature excess \[K\], at centres.
-    #[cfg_attr(feature = "cli", value(help = "Temperature excess [K], at centres"))]
-    Temperature,
-    /// Red smoke \[-\], at centres.
-    #[cfg_attr(feature = "cli", value(help = "Red smoke [-], at centres"))]
-    Red,
-    /// Green smoke \[-\], at centres.
-    #[cfg_attr(feature = "cli", value(help = "Green smoke [-], at centres"))]
-    Green,
-    /// Blue smoke \[-\], at centres.
-    #[cfg_attr(feature = "cli", value(help = "Blue smoke [-], at centres"))]
-    Blue,
-    /// |u| \[m/s\] at centres, from the means of opposite faces.
-    #[cfg_attr(feature = "cli", value(help = "|u| [m/s] at centres, from the means of opposite faces"))]
-    Speed,
-    /// |∇ × u| \[1/s\] at centres, by central differences of those means.
-    #[cfg_attr(
-        feature = "cli",
-        value(help = "|∇ × u| [1/s] at centres, by central differences of those means")
-    )]
-    Vorticity,
-    /// Pressure over the density of air p/ρ \[m²/s²\] at centres, as it acted in the last step.
-    #[cfg_attr(
-        feature = "cli",
-        value(
-            help = "Pressure over the density of air p/ρ [m²/s²] at centres, as it acted in the last step"
-        )
-    )]
-    Pressure,
+/// Declares the fields: name in files and scenes, meaning, unit and place.
+macro_rules! fields {
+    ($($field:ident = $name:literal: $what:literal, $unit:literal, $place:literal;)*) => {
+        /// A scalar field, stored or derived.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+        #[non_exhaustive]
+        pub enum Field {$(
+            #[doc = concat!($what, " \\[", $unit, "\\], ", $place, ".")]
+            #[cfg_attr(feature = "cli", value(name = $name, help = concat!($what, " [", $unit, "], ", $place)))]
+            $field,
+        )*}
+
+        impl Field {
+            /// All fields.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$field),*];
+
+            /// All names.
+            pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// All names with their meanings.
+            pub(crate) const MEANINGS: &'static [(&'static str, &'static str)] =
+                &[$(($name, concat!($what, " [", $unit, "], ", $place))),*];
+
+            /// Name in files and scenes.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$field => $name),* }
+            }
+
+            /// Unit of the values.
+            pub fn unit(self) -> &'static str {
+                match self { $(Self::$field => $unit),* }
+            }
+        }
+    };
+}
+
+fields! {
+    U = "u": "Velocity along x", "m/s", "on x faces";
+    V = "v": "Velocity along y", "m/s", "on y faces";
+    W = "w": "Velocity along z", "m/s", "on z faces";
+    Temperature = "temperature": "Temperature excess", "K", "at centres";
+    Red = "red": "Red smoke", "1", "at centres";
+    Green = "green": "Green smoke", "1", "at centres";
+    Blue = "blue": "Blue smoke", "1", "at centres";
+    Speed = "speed": "|u|", "m/s", "at centres, from the means of opposite faces";
+    Vorticity = "vorticity": "|∇ × u|", "1/s", "at centres, by central differences of those means";
+    Pressure = "pressure": "Pressure over the density of air p/ρ", "m²/s²", "at centres, as it acted in the last step";
 }
 
 impl Field {
     /// The fields that a run can be started from; the others follow from them, or from the last step.
     pub const STORED: [Self; 7] =
         [Self::U, Self::V, Self::W, Self::Temperature, Self::Red, Self::Green, Self::Blue];
-
-    /// All fields.
-    pub const ALL: [Self; 10] = [
-        Self::U,
-        Self::V,
-        Self::W,
-        Self::Temperature,
-        Self::Red,
-        Self::Green,
-        Self::Blue,
-        Self::Speed,
-        Self::Vorticity,
-        Self::Pressure,
-    ];
-
-    /// Name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::U => "u",
-            Self::V => "v",
-            Self::W => "w",
-            Self::Temperature => "temperature",
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Blue => "blue",
-            Self::Speed => "speed",
-            Self::Vorticity => "vorticity",
-            Self::Pressure => "pressure",
-        }
-    }
-
-    /// Unit of the values.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::U | Self::V | Self::W | Self::Speed => "m/s",
-            Self::Temperature => "K",
-            Self::Red | Self::Green | Self::Blue => "1",
-            Self::Vorticity => "1/s",
-            Self::Pressure => "m²/s²",
-        }
-    }
 
     /// The axis on whose faces it is stored; `None` at centres.
     pub fn face_axis(self) -> Option<usize> {

@@ -17,7 +17,7 @@ pub(crate) use framing::tight_distance;
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Projection {
+pub enum CameraProjection {
     /// Rays from the eye: what is farther is smaller.
     #[default]
     Perspective,
@@ -38,7 +38,7 @@ pub struct Camera {
     /// Vertical field of view \[degrees\].
     pub fov: f32,
     /// Perspective or orthographic.
-    pub projection: Projection,
+    pub projection: CameraProjection,
     /// Blur by its lens and its shutter.
     pub lens: Lens,
 }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Emitter, Environment, Lens, Light, Look, Projection, Scattering, Sphere};
+use updraft::look::{Camera, CameraProjection, Emitter, Environment, Lens, Light, Look, Scattering, Sphere};
 use updraft::render::procedural::{Tint, plume};
 use updraft::render::{CpuRenderer, Mode, View};
 use updraft::snapshot::Snapshot;
@@ -84,7 +84,7 @@ fn camera() -> Camera {
         target: [0.5, 0.5, 0.5],
         up: [0.0, 1.0, 0.0],
         fov: 17.0,
-        projection: Projection::Perspective,
+        projection: CameraProjection::Perspective,
         lens: Lens::default(),
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Lens, Look, Projection, Scattering};
+use updraft::look::{Camera, CameraProjection, Lens, Look, Scattering};
 #[cfg(feature = "viewer")]
 use updraft::look::{Emitter, Light};
 use updraft::render::CpuRenderer;
@@ -39,7 +39,7 @@ fn far_camera() -> Camera {
         target: [0.5, 0.5, 0.5],
         up: [0.0, 1.0, 0.0],
         fov: 4.0 / 7.0,
-        projection: Projection::Perspective,
+        projection: CameraProjection::Perspective,
         lens: Lens::default(),
     }
 }
@@ -110,7 +110,7 @@ fn an_orthographic_picture_is_that_of_a_far_camera() {
     let far = Camera { position: position(400.0), target, fov: fov(400.0), ..far_camera() };
     // This one is inside the box.
     let near = Camera { position: position(0.3), fov: fov(0.3), ..far };
-    let flat = Camera { projection: Projection::Orthographic, ..near };
+    let flat = Camera { projection: CameraProjection::Orthographic, ..near };
     let perspective = on_cpu(&snapshot, &look, &near);
     let all = by_all(&snapshot, &look, &far).into_iter().zip(by_all(&snapshot, &look, &flat));
     for ((name, far), (_, flat)) in all {

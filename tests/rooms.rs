@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("render", &["grid", "look", "simd", "snapshot"]),
     ("output", &["foreign", "render", "room"]),
     ("volume", &["field", "grid", "look", "npz", "output", "snapshot", "solver", "vdb"]),
-    ("parameter", &["grid", "look", "solver"]),
+    ("parameter", &["field", "grid", "look", "solver"]),
     (
         "scene",
         &[
@@ -223,6 +223,115 @@ fn files_of_a_layered_folder_form_no_circle() {
         }
         assert!(files.is_empty(), "src/{folder} has a circle among {:?}", files.keys());
     }
+}
+
+/// A path as names, such as `solver`, `advect`, `cubic`.
+type Names = Vec<String>;
+
+/// Reads the path at the beginning of `text`, with lists in braces written out: `a::{b, c::d}` is `a, b` and `a, c, d`.
+/// Returns the rest of the text.
+fn read_paths<'t>(text: &'t str, before: &[String], found: &mut Vec<Names>) -> &'t str {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let path = [before, &[name.to_owned()]].concat();
+    let Some(after) = rest.strip_prefix("::") else {
+        found.push(path);
+        return rest;
+    };
+    let Some(mut list) = after.strip_prefix('{') else { return read_paths(after, &path, found) };
+    loop {
+        list = list.trim_start().trim_start_matches(',').trim_start();
+        match list.strip_prefix('}') {
+            Some(rest) => return rest,
+            None if list.is_empty() => return list,
+            // Behind a name may stand `as` and another one.
+            None => list = read_paths(list, &path, found).trim_start_matches(|c| c != ',' && c != '}'),
+        }
+    }
+}
+
+/// Every module of `src` with the paths that its code names, from the root.
+fn named_paths() -> BTreeMap<Names, Vec<Names>> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let module = |path: &Path| -> Names {
+        let within = path.strip_prefix(&src).unwrap().with_extension("");
+        let names = within.iter().map(|name| name.to_string_lossy().into_owned());
+        names.filter(|name| !["mod", "lib"].contains(&name.as_str())).collect()
+    };
+    let sources: BTreeMap<Names, String> =
+        sources().into_iter().map(|(_, path, code)| (module(&path), code)).collect();
+    let absolute = |module: &Names, path: &Names| -> Option<Names> {
+        let ups = path.iter().take_while(|name| *name == "super").count();
+        let [up, rest] = [&module[..module.len().saturating_sub(ups)], &path[ups..]];
+        match path.first()?.as_str() {
+            "crate" => Some(path[1..].to_vec()),
+            "self" => Some([module, &path[1..]].concat()),
+            name => {
+                let is_child = sources.contains_key(&[module.as_slice(), &[name.to_owned()]].concat());
+                (ups > 0 || is_child).then(|| [up, rest].concat())
+            }
+        }
+    };
+    let paths_of = |module: &Names, code: &str| {
+        let mut found = vec![];
+        for start in ["use ", "crate::", "super::"] {
+            code.match_indices(start)
+                // The rest of a path is part of the one that it belongs to.
+                .filter(|(at, _)| !code[..*at].ends_with(|c: char| c == ':' || c.is_alphanumeric()))
+                .for_each(|(at, _)| _ = read_paths(code[at..].trim_start_matches("use "), &[], &mut found));
+        }
+        found.iter().filter_map(|path| absolute(module, path)).collect()
+    };
+    sources.iter().map(|(module, code)| (module.clone(), paths_of(module, code))).collect()
+}
+
+/// The module that defines what `path` names: that in which its longest part lies, or the one from which that takes the name.
+fn defined_in(path: &Names, named: &BTreeMap<Names, Vec<Names>>, most: usize) -> Names {
+    let length = (0..=path.len()).rev().find(|n| named.contains_key(&path[..*n])).unwrap_or(0);
+    let module = path[..length].to_vec();
+    let taken = path.get(length).and_then(|name| {
+        named
+            .get(&module)?
+            .iter()
+            .find(|taken| taken.last() == Some(name) && !taken.starts_with(&path[..=length]))
+    });
+    match taken {
+        Some(taken) if most > 0 => defined_in(taken, named, most - 1),
+        _ => module,
+    }
+}
+
+/// Files below a module use what it defines and it uses them, as Rust's modules do; all others can be read in order.
+#[test]
+fn files_form_no_circle() {
+    let named = named_paths();
+    assert!(named.len() > 300, "{}", named.len());
+    let used = |module: &Names, paths: &[Names]| -> BTreeSet<Names> {
+        let used = paths.iter().map(|path| defined_in(path, &named, 6));
+        used.filter(|used| !module.starts_with(used)).collect()
+    };
+    let mut files: BTreeMap<Names, BTreeSet<Names>> =
+        named.iter().map(|(module, paths)| (module.clone(), used(module, paths))).collect();
+    let advect = &files[&["solver".to_owned(), "step".into(), "transport".into()].to_vec()];
+    assert!(advect.iter().any(|used| used.starts_with(&["solver".into(), "advect".into()])), "{advect:?}");
+    while let Some(name) = files
+        .iter()
+        .find(|(_, used)| used.iter().all(|used| !files.contains_key(used)))
+        .map(|(name, _)| name.clone())
+    {
+        files.remove(&name);
+    }
+    // Those that only use a circle go as well.
+    while let Some(name) = files.keys().find(|name| !files.values().any(|used| used.contains(*name))).cloned()
+    {
+        files.remove(&name);
+    }
+    assert!(
+        files.is_empty(),
+        "a circle among {:?}",
+        files.keys().map(|name| name.join("::")).collect::<Vec<_>>()
+    );
 }
 
 /// The types that `src/solver/mod.rs` exports, each with its folder.

@@ -1,7 +1,7 @@
 //! Floor and solids as light paths show them, and what the fast modes make of them.
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, Emitter, Lens, Light, Look, Projection, Scattering};
+use updraft::look::{Camera, CameraProjection, Emitter, Lens, Light, Look, Scattering};
 use updraft::render::{CpuRenderer, Mode, Quality, View};
 use updraft::snapshot::{Snapshot, SolidShape};
 use updraft::solver::Solid;
@@ -28,7 +28,7 @@ fn camera() -> Camera {
         target: [0.5, 0.3, 0.5],
         up: [0.0, 1.0, 0.0],
         fov: 26.0,
-        projection: Projection::Perspective,
+        projection: CameraProjection::Perspective,
         lens: Lens::default(),
     }
 }
@@ -154,7 +154,7 @@ fn a_solid_shows_its_typed_colour() {
         target: [0.5; 3],
         up: [0.0, 1.0, 0.0],
         fov: 10.0,
-        projection: Projection::Perspective,
+        projection: CameraProjection::Perspective,
         lens: Lens::default(),
     };
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };

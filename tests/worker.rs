@@ -10,7 +10,7 @@ use updraft::snapshot::Snapshot;
 use updraft::solver::{
     Config, Dab, Force, ForceField, Params, Region, Shape, Solid, Solver, SolverError, Source,
 };
-use updraft::worker::{Command, Recording, Simulation, Spill, State, Worker};
+use updraft::worker::{Command, Recording, RunState, Simulation, Spill, Worker};
 
 const DT: f32 = 0.01;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -138,7 +138,7 @@ fn sources_and_forces_reach_the_simulation() {
 fn the_first_snapshot_comes_without_being_asked_for() {
     let mut rig = Rig::new(Counter::default());
     rig.until("a first snapshot", |w| w.shown().serial == 1);
-    assert_eq!(rig.worker.status().state, State::Paused);
+    assert_eq!(rig.worker.status().state, RunState::Paused);
     assert!(rig.worker.latest().is_none(), "the same snapshot is news only once");
 }
 
@@ -220,7 +220,7 @@ fn running_keeps_to_the_wall_clock_and_pausing_stops_time() {
     let wall = begin.elapsed().as_secs_f32();
     assert!(wall > 0.8 * 29.0 * DT, "30 steps of {DT} s took only {wall} s");
     rig.send([Command::Pause]);
-    rig.until("a pause", |w| w.status().state == State::Paused);
+    rig.until("a pause", |w| w.status().state == RunState::Paused);
     let steps = rig.steps();
     std::thread::sleep(Duration::from_millis(60));
     rig.worker.latest();
@@ -251,7 +251,7 @@ fn clear_cuts_the_step_under_way_short_and_the_run_goes_on() {
     rig.send([dab(), Command::Clear, dab()]);
     wait_for(|| begun.load(Ordering::Relaxed) == 2);
     rig.send([Command::Cancel]);
-    rig.until("the clear", |w| cell(w)[0] == 1.0 && w.status().state == State::Paused);
+    rig.until("the clear", |w| cell(w)[0] == 1.0 && w.status().state == RunState::Paused);
     assert_eq!(rig.steps(), 0.0, "no step of 30 s was finished");
 }
 
@@ -281,8 +281,8 @@ fn parameters_are_clamped_before_they_reach_the_solver() {
 fn a_panic_is_reported_and_another_simulation_can_be_loaded() {
     let mut rig = Rig::new(Counter { panics_at_step: Some(2), ..Counter::default() });
     rig.send([Command::Run]);
-    rig.until("the report of the panic", |w| matches!(w.status().state, State::Failed(_)));
-    let State::Failed(why) = rig.worker.status().state.clone() else { unreachable!() };
+    rig.until("the report of the panic", |w| matches!(w.status().state, RunState::Failed(_)));
+    let RunState::Failed(why) = rig.worker.status().state.clone() else { unreachable!() };
     assert!(why.contains("broke on purpose"), "{why}");
     assert_eq!(rig.steps(), 2.0, "the last good snapshot is still there");
 
@@ -290,7 +290,7 @@ fn a_panic_is_reported_and_another_simulation_can_be_loaded() {
     let fresh = || Counter { slow: Duration::ZERO, dabs: 40, ..Counter::default() };
     rig.send([Command::Load(Box::new(move || Ok(Box::new(fresh()))), DT), dab(), Command::Run]);
     rig.until("the new one to run", |w| cell(w)[0] == 41.0 && cell(w)[1] >= 2.0);
-    assert_eq!(rig.worker.status().state, State::Running);
+    assert_eq!(rig.worker.status().state, RunState::Running);
 }
 
 #[test]

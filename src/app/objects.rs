@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::look::Emitter;
+use crate::parameter::{ForceKind, LightKind, Worded};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
 use crate::solver::{ForceField, Form, Shape};
@@ -119,18 +120,11 @@ pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
             Form::Cloud(_) => "volume",
         }),
         List::Solid => scene.solids.get(index).map_or("", |solid| shape(&solid.shape)),
-        List::Force => scene.forces.get(index).map_or("", |force| match force.field {
-            ForceField::Wind(_) => "wind",
-            ForceField::Point { .. } => "point",
-            ForceField::Vortex { .. } => "vortex",
-            ForceField::Custom(_) => "custom",
-        }),
-        List::Light => scene.look.lights.get(index).map_or("", |light| match light.emitter {
-            Emitter::Sun { .. } => "sun",
-            Emitter::Point { .. } => "point",
-            Emitter::Spot { .. } => "spot",
-            Emitter::Area { .. } => "area",
-        }),
+        List::Force => scene
+            .forces
+            .get(index)
+            .map_or("", |force| ForceKind::of(&force.field).map_or("custom", ForceKind::word)),
+        List::Light => scene.look.lights.get(index).map_or("", |light| LightKind::of(&light.emitter).word()),
     }
 }
 

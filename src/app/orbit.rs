@@ -3,7 +3,7 @@
 
 use nalgebra::{Vector2, Vector3};
 
-use crate::look::{Camera, Lens, Projection, corners, tight_distance};
+use crate::look::{Camera, CameraProjection, Lens, corners, tight_distance};
 use crate::render::camera;
 
 /// Greatest pitch, so that "up" stays defined \[rad\].
@@ -69,7 +69,7 @@ impl Orbit {
             yaw: out.x.atan2(out.z),
             pitch,
             fov: camera.fov,
-            parallel: camera.projection == Projection::Orthographic,
+            parallel: camera.projection == CameraProjection::Orthographic,
             lens: camera.lens,
         }
     }
@@ -77,7 +77,8 @@ impl Orbit {
     /// The camera of this orbit.
     pub fn camera(&self) -> Camera {
         let eye = self.target - self.axes().forward * self.distance;
-        let projection = if self.parallel { Projection::Orthographic } else { Projection::Perspective };
+        let projection =
+            if self.parallel { CameraProjection::Orthographic } else { CameraProjection::Perspective };
         Camera {
             position: eye.into(),
             target: self.target.into(),
@@ -237,7 +238,7 @@ mod tests {
             target: [0.5, 0.7, 0.5],
             up: [0.0, 1.0, 0.0],
             fov: 40.0,
-            projection: Projection::Perspective,
+            projection: CameraProjection::Perspective,
             lens: Lens::default(),
         };
         Orbit::of(&camera)

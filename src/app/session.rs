@@ -28,7 +28,7 @@ use crate::grid::Dims;
 use crate::render::Mode;
 use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
-use crate::worker::{Command, Recording, State, Status, Worker};
+use crate::worker::{Command, Recording, RunState, Status, Worker};
 
 use leaving::Painted;
 use pointer::Pointer;
@@ -313,7 +313,7 @@ impl Session {
     }
 
     fn is_broken(&self) -> bool {
-        matches!(self.readout.status.state, State::Failed(_))
+        matches!(self.readout.status.state, RunState::Failed(_))
     }
 
     fn clear(&mut self) {
@@ -381,7 +381,7 @@ impl Session {
     /// Runs or pauses. A second pause cancels a long step.
     fn run_or_pause(&mut self) {
         self.go_on_from_here();
-        let running = self.worker.status().state == State::Running;
+        let running = self.worker.status().state == RunState::Running;
         match (running, self.readout.pausing) {
             (true, false) => self.worker.send(Command::Pause),
             (true, true) => self.worker.send(Command::Cancel),
@@ -498,7 +498,7 @@ impl Session {
             self.loads += 1;
             self.worker.send(Command::Compare(Some(compare::builder(&settings, Side::B))));
         }
-        if self.readout.status.state != State::Paused {
+        if self.readout.status.state != RunState::Paused {
             self.run();
         }
         self.pending = Some(Pending { load: self.loads, settings, came, anew: true });
@@ -602,7 +602,7 @@ impl Session {
     fn follow(&mut self, status: Status, now: Instant) {
         self.readout.under = self.under();
         self.readout.camera = self.orbit.camera();
-        self.readout.pausing &= status.state == State::Running;
+        self.readout.pausing &= status.state == RunState::Running;
         self.readout.cancelling &= self.readout.pausing;
         self.readout.status = status;
         let failed = self.readout.status.failed_load.unwrap_or(0);
@@ -637,7 +637,7 @@ impl Session {
         let status = &self.readout.status;
         let dt = 1.0 / f64::from(self.model.settings.rate);
         let wall = if status.speed > 0.0 { dt / status.speed } else { dt };
-        (status.state == State::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
+        (status.state == RunState::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
     }
 
     /// Mode of rendering: the requested field, as soon as a snapshot contains it.

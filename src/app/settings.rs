@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::brush_cursor::Paint;
 use super::hue;
 use crate::look::{Camera, Look, Scattering};
-use crate::parameter::{Holder, Value};
+use crate::parameter::{Holder, MEAN, Value};
 use crate::scene::{Scene, Time};
 use crate::solver::{Ambient, Params};
 
@@ -461,7 +461,7 @@ fn said(value: Value) -> String {
 }
 
 fn number(x: f32) -> String {
-    if x.is_infinite() { "mean".into() } else { format!("{}", (f64::from(x) * 1e4).round() / 1e4) }
+    if x.is_infinite() { MEAN.into() } else { format!("{}", (f64::from(x) * 1e4).round() / 1e4) }
 }
 
 fn numbers(all: &[f32]) -> String {

@@ -156,9 +156,9 @@ fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
         time: snapshot.time,
         step: snapshot.stats.step,
         state: match readout.status.state {
-            crate::worker::State::Running => "running",
-            crate::worker::State::Paused => "paused",
-            crate::worker::State::Failed(_) => "failed",
+            crate::worker::RunState::Running => "running",
+            crate::worker::RunState::Paused => "paused",
+            crate::worker::RunState::Failed(_) => "failed",
         },
         pausing: readout.pausing,
         view: match session.mode() {

@@ -2,10 +2,10 @@
 
 use super::frames::Frames;
 use super::{CliError, Common, machine, say, say_json};
+use crate::parameter::{ForceKind, SideKind, SideName, Worded};
 use crate::scene::{Scene, SceneError, Share, memory};
 use crate::solver::{
-    Advection, BoundaryCondition, BoundaryConditions, Force, ForceField, Integrator, Projection, Shape,
-    Solid, Solver,
+    Advection, BoundaryCondition, BoundaryConditions, Force, Integrator, Projection, Shape, Solid, Solver,
 };
 
 mod disk;
@@ -126,8 +126,9 @@ fn sides(scene: &Scene) -> String {
         if lower == upper {
             join_group(&mut groups, lower, name.to_owned());
         } else {
-            join_group(&mut groups, lower, format!("{name}_min"));
-            join_group(&mut groups, upper, format!("{name}_max"));
+            let [low, high] = SideName::ALL[axis].map(SideName::word);
+            join_group(&mut groups, lower, low.to_owned());
+            join_group(&mut groups, upper, high.to_owned());
         }
     }
     let mut said: Vec<String> =
@@ -170,13 +171,13 @@ fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: Strin
 }
 
 fn describe(side: BoundaryCondition, held: Option<f32>) -> String {
+    let kind = SideKind::of(&side).word();
     let kind = match side {
-        BoundaryCondition::Closed => "closed".to_owned(),
-        BoundaryCondition::NoSlip([0.0, 0.0, 0.0]) => "no-slip".to_owned(),
-        BoundaryCondition::NoSlip(velocity) => format!("no-slip, moving at {velocity:?} m/s"),
-        BoundaryCondition::Open => "open".to_owned(),
-        BoundaryCondition::Periodic => "periodic".to_owned(),
-        BoundaryCondition::Inflow(inflow) => format!("inflow at {:?} m/s", inflow.velocity),
+        BoundaryCondition::NoSlip(velocity) if velocity != [0.0; 3] => {
+            format!("{kind}, moving at {velocity:?} m/s")
+        }
+        BoundaryCondition::Inflow(inflow) => format!("{kind} at {:?} m/s", inflow.velocity),
+        _ => kind.to_owned(),
     };
     match held {
         Some(excess) => format!("{kind}, held at {excess} K"),
@@ -299,12 +300,7 @@ fn disk(scene: &Scene, frames: Frames) -> String {
 }
 
 fn forces(scene: &Scene) -> String {
-    let kind = |force: &Force| match force.field {
-        ForceField::Wind(_) => "wind",
-        ForceField::Custom(_) => "custom",
-        ForceField::Point { .. } => "point",
-        ForceField::Vortex { .. } => "vortex",
-    };
+    let kind = |force: &Force| ForceKind::of(&force.field).map_or("custom", ForceKind::word);
     match scene.forces.as_slice() {
         [] => "none".into(),
         forces => forces.iter().map(kind).collect::<Vec<_>>().join(", "),

@@ -13,7 +13,7 @@ use super::painter::Painter;
 use super::render_job::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
 use crate::look::srgb::luminance;
-use crate::look::{Camera, Environment, Lens, Look, Projection};
+use crate::look::{Camera, CameraProjection, Environment, Lens, Look};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
 use crate::output::whole::{self, Existing};
@@ -167,7 +167,7 @@ fn front(scene: &Scene) -> Camera {
         target: [0.0; 3],
         up: [0.0, 1.0, 0.0],
         fov: NARROW,
-        projection: Projection::Perspective,
+        projection: CameraProjection::Perspective,
         lens: Lens::default(),
     };
     camera.frame(seen);

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::{Camera, Lens, Projection};
+use super::{Camera, CameraProjection, Lens};
 
 /// Margin around the default framing of a scene, and around a box that the window frames.
 const MARGINS: [f32; 2] = [1.02, 1.08];
@@ -32,7 +32,7 @@ impl Camera {
             target: [0.0; 3],
             up: [0.0, 1.0, 0.0],
             fov: 34.0,
-            projection: Projection::Perspective,
+            projection: CameraProjection::Perspective,
             lens: Lens::default(),
         };
         camera.frame(extent);

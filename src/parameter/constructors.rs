@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::field_access::Field;
-use super::words::Words;
+use super::field_access::FieldAccess;
+use super::words::Worded;
 use super::{Effect, Kind, Parameter, Scale};
 
 pub fn plain(
@@ -44,8 +44,14 @@ pub fn whole(path: &str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter
     plain(path, Kind::Whole, "-", hard, effect)
 }
 
-pub fn word(path: &str, words: Words, effect: Effect) -> Parameter {
-    plain(path, Kind::Word(words), "", 0.0..=1.0, effect)
+/// One of the words of `T`.
+pub fn word<T: Worded>(path: &str, effect: Effect) -> Parameter {
+    plain(path, Kind::Word(T::WORDS), "", 0.0..=1.0, effect)
+}
+
+/// A table that a word of `T` names.
+pub fn table<T: Worded>(path: &str, effect: Effect) -> Parameter {
+    plain(path, Kind::Table(T::WORDS), "", 0.0..=1.0, effect)
 }
 
 pub fn text(path: &str, effect: Effect) -> Parameter {
@@ -54,16 +60,16 @@ pub fn text(path: &str, effect: Effect) -> Parameter {
 
 impl Parameter {
     /// Sets the field of the parameter.
-    pub(super) fn of(self, field: Field) -> Self {
+    pub(super) fn of(self, field: FieldAccess) -> Self {
         Self { field: Some(field), ..self }
     }
 
     /// Sets the field of the parameter for the `n`th smoke.
     pub(super) fn at(self, n: usize) -> Self {
         let field = self.field.map(|field| match field {
-            Field::Params(access, _) => Field::Params(access, n),
-            Field::Look(access, _) => Field::Look(access, n),
-            Field::Config(access, _) => Field::Config(access, n),
+            FieldAccess::Params(access, _) => FieldAccess::Params(access, n),
+            FieldAccess::Look(access, _) => FieldAccess::Look(access, n),
+            FieldAccess::Config(access, _) => FieldAccess::Config(access, n),
         });
         Self { field, ..self }
     }

@@ -3,26 +3,30 @@
 use std::ops::RangeInclusive;
 
 use super::Effect::{ActsNow, LookOnly, Restarts};
-use super::constructors::{color, number, plain, text, vector, whole, word};
-use super::field_access::{Access, Field, Plain};
-use super::words::{self, Frozen};
+use super::constructors::{color, number, plain, table, text, vector, whole, word};
+use super::field_access::{Access, FieldAccess, Plain};
+use super::words::{
+    FluxKind, Frozen, IntervalKind, MEAN, PlaceKind, RegionKind, SideKind, SideName, SolidKind, Worded,
+};
 use super::{Kind, Parameter};
-use crate::solver::MOST_DETAIL;
+use crate::field::Field;
+use crate::look::{CameraProjection, Scattering, ToneMap};
+use crate::solver::{ActsOn, Advection, Integrator, MOST_DETAIL, Motion, Projection, Slip};
 
 /// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
 /// smoke.
 macro_rules! params {
-    ($($access:tt)*) => { Field::Params(access!($($access)*), 0) };
+    ($($access:tt)*) => { FieldAccess::Params(access!($($access)*), 0) };
 }
 
 /// The field of `Look` behind a parameter.
 macro_rules! look {
-    ($($access:tt)*) => { Field::Look(access!($($access)*), 0) };
+    ($($access:tt)*) => { FieldAccess::Look(access!($($access)*), 0) };
 }
 
 /// The field of the solver's `Config` behind a parameter.
 macro_rules! config {
-    ($($access:tt)*) => { Field::Config(access!($($access)*), 0) };
+    ($($access:tt)*) => { FieldAccess::Config(access!($($access)*), 0) };
 }
 
 macro_rules! access {
@@ -120,7 +124,7 @@ fn domain() -> Vec<Parameter> {
         number("domain.follow_limit", "MiB", 1.0..=1e8, Restarts).of(config!(c => c.follow.limit)).says(
             "Memory of the solver beyond which a box that follows grows no more; smoke then leaves through its open sides.",
         ),
-        word("domain.walls", words::SIDES, Restarts)
+        plain("domain.walls", Kind::WordOrTable(SideKind::WORDS), "", SHARE, Restarts)
             .default(r#"{ x = "closed", y_min = "closed", y_max = "open", z = "closed" }"#)
             .says(
                 "Boundary conditions: one word for all six sides, or a table by axis and side, as described below.",
@@ -186,7 +190,7 @@ fn fluid() -> Vec<Parameter> {
             .slider("Heat diffusion", 0.0..=0.1)
             .logarithmic()
             .says("Diffusion coefficient of heat; air has 2e-5. Only conduction brings the temperature of a wall or solid to the air."),
-        plain("fluid.ambient", Kind::NumberOr("mean"), "K", HEAT, ActsNow)
+        plain("fluid.ambient", Kind::NumberOr(MEAN), "K", HEAT, ActsNow)
             .of(params!(p => p.ambient))
             .labelled("Lift against the mean temperature")
             .says("Temperature excess without buoyancy, or \"mean\": that of the whole box, as in a closed room that heats up."),
@@ -266,20 +270,20 @@ fn turbulence() -> Vec<Parameter> {
 
 fn solver() -> Vec<Parameter> {
     vec![
-        word("solver.advection", words::ADVECTION, Restarts)
+        word::<Advection>("solver.advection", Restarts)
             .of(config!(c => c.advection))
             .says("Advection scheme."),
-        word("solver.integrator", words::INTEGRATOR, Restarts).of(config!(c => c.integrator)).says(
+        word::<Integrator>("solver.integrator", Restarts).of(config!(c => c.integrator)).says(
             "Time integrator of the velocity; \"reflection\" is the choice for numbers, above all at high viscosity (VALIDATION.md).",
         ),
         whole("solver.trace_order", 2.0..=3.0, Restarts)
             .of(config!(c => c.trace))
             .says("Order of the back-trace: 2 (midpoint rule) or 3 (Ralston)."),
-        word("solver.projection", words::PROJECTION, Restarts)
+        word::<Projection>("solver.projection", Restarts)
             .of(config!(c => c.projection))
             .says("Method of the pressure projection."),
-        word("solver.flow", words::FLOW, Restarts)
-            .of(Field::Config(
+        word::<Frozen>("solver.flow", Restarts)
+            .of(FieldAccess::Config(
                 Access::new(
                     |c, _| Frozen(c.frozen).wrap(),
                     |c, _, value| {
@@ -304,6 +308,8 @@ fn solver() -> Vec<Parameter> {
 
 fn source() -> Vec<Parameter> {
     vec![
+        table::<RegionKind>("source.#.shape", Restarts)
+            .says("Region in which it emits; absent: a ball near the floor."),
         number("source.#.emit.red", "1/s", EMISSION, Restarts).default("0").says("Rate of red smoke."),
         number("source.#.emit.green", "1/s", EMISSION, Restarts).default("0").says("Green smoke."),
         number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
@@ -394,7 +400,8 @@ fn force() -> Vec<Parameter> {
         rate("force.#.vortex.rate"),
         number("force.#.vortex.acceleration", "m/s²", ACCELERATION, Restarts)
             .says("Acceleration at the radius."),
-        word("force.#.acts_on", words::ACTS_ON, Restarts).says("What it acts on: all air, or smoke."),
+        table::<RegionKind>("force.#.within", Restarts).says("Region in which it acts; absent: everywhere."),
+        word::<ActsOn>("force.#.acts_on", Restarts).says("What it acts on: all air, or smoke."),
         number("force.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the force."),
         number("force.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
     ]
@@ -417,6 +424,7 @@ fn initial() -> Vec<Parameter> {
         scalar("initial.blue", "-", "Density of the blue smoke."),
         plain("initial.let", Kind::List, "", SHARE, Restarts)
             .says("Table of names for use in these formulas, each a formula or a number."),
+        table::<RegionKind>("initial.smoke.#.shape", Restarts).says("Region to fill."),
         number("initial.smoke.#.red", "-", DENSITY, Restarts).says("Red density to fill in; absent: unchanged."),
         number("initial.smoke.#.green", "-", DENSITY, Restarts).says("Green density to fill in."),
         number("initial.smoke.#.blue", "-", DENSITY, Restarts).says("Blue density to fill in."),
@@ -427,6 +435,7 @@ fn initial() -> Vec<Parameter> {
 
 fn solid() -> Vec<Parameter> {
     vec![
+        table::<SolidKind>("solid.#.shape", Restarts).says("Shape around its own origin."),
         number("solid.#.shape.sphere.radius", "m", SIZE, Restarts).says("Radius."),
         vector("solid.#.shape.box.size", "m", SIZE, Restarts).says("Edges."),
         number("solid.#.shape.cylinder.radius", "m", SIZE, Restarts).says("Radius; the axis is y."),
@@ -442,13 +451,13 @@ fn solid() -> Vec<Parameter> {
         plain("solid.#.keyframes", Kind::List, "s, m", ANY, Restarts).says(
             "List of [time, [x, y, z]] that it passes through; before the first and after the last it rests. Absent: it stands still.",
         ),
-        word("solid.#.motion", words::MOTION, Restarts)
+        word::<Motion>("solid.#.motion", Restarts)
             .default("\"linear\"")
             .says("How it moves from one keyframe to the next."),
         vector("solid.#.spin", "degrees/s", ANY, Restarts)
             .default("[0, 0, 0]")
             .says("Angular velocity around x, y and z through the position."),
-        word("solid.#.slip", words::SLIP, Restarts)
+        word::<Slip>("solid.#.slip", Restarts)
             .default("\"free\"")
             .says("Boundary condition of the air at the surface."),
         number("solid.#.temperature", "K", HEAT, Restarts)
@@ -464,11 +473,9 @@ fn probe() -> Vec<Parameter> {
     let place = |path, says| number(path, "m", ANY, Restarts).says(says);
     vec![
         text("probe.#.name", Restarts).says("Its file is probe-NAME.csv."),
-        plain("probe.#.fields", Kind::List, "", SHARE, Restarts)
-            .says(
-                "List of u v w temperature red green blue speed vorticity pressure, or products such as \"v*temperature\"; \
-                 through a plane also \"flow\", on a side \"heat_flux\" and \"shear\", on a solid \"force\" alone.",
-            ),
+        plain("probe.#.fields", Kind::Words(&[Field::WORDS, FluxKind::WORDS]), "", SHARE, Restarts)
+            .says("Fields, or products of them such as \"v*temperature\"; each of the last four belongs to one kind of place."),
+        table::<PlaceKind>("probe.#.at", Restarts).says("Place of the measurement."),
         vector("probe.#.at.point", "m", ANY, Restarts).says("A point."),
         vector("probe.#.at.line.from", "m", ANY, Restarts).says("Where a line begins."),
         vector("probe.#.at.line.to", "m", ANY, Restarts).says("Where it ends."),
@@ -478,10 +485,12 @@ fn probe() -> Vec<Parameter> {
         place("probe.#.at.plane.z", "The same across z."),
         vector("probe.#.at.box.center", "m", ANY, Restarts).says("The mean over the cells in a box: its middle."),
         vector("probe.#.at.box.size", "m", SIZE, Restarts).says("Its edges."),
-        word("probe.#.at.side", words::SIDE_NAMES, Restarts).says("The mean over a side of the domain."),
+        word::<SideName>("probe.#.at.side", Restarts).says("The mean over a side of the domain."),
         whole("probe.#.at.solid", 0.0..=65_535.0, Restarts).says("A solid, counted from 0."),
+        table::<IntervalKind>("probe.#.every", Restarts)
+            .says("Interval of the measurements. Absent: after each step, along a line after each frame."),
         whole("probe.#.every.steps", 1.0..=1e9, Restarts)
-            .says("Measure after so many steps. Absent: after each step, along a line after each frame."),
+            .says("Measure after so many steps."),
         number("probe.#.every.seconds", "s", SIZE, Restarts)
             .says("Measure after the step with which another span of this length is full."),
         number("probe.#.mean_from", "s", INSTANT, Restarts)

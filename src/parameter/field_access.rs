@@ -1,6 +1,7 @@
 //! The field behind a parameter, read and set as a [`Value`].
 
 use super::Parameter;
+use super::words::{MEAN, Worded};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::solver::{Ambient, Config, Params, TraceOrder};
@@ -44,7 +45,7 @@ impl<T> Access<T> {
 
 /// The field behind a parameter, by the type that contains it. The number is that of the smoke, 0 to 2.
 #[derive(Clone, Copy, Debug)]
-pub enum Field {
+pub enum FieldAccess {
     /// A parameter of the model.
     Params(Access<Params>, usize),
     /// A part of the look.
@@ -56,9 +57,9 @@ pub enum Field {
 /// A type with fields behind parameters.
 pub trait Holder {
     /// Value of `field`, if this type has it.
-    fn value(&self, field: &Field) -> Option<Value>;
+    fn value(&self, field: &FieldAccess) -> Option<Value>;
     /// Sets `field`, if this type has it.
-    fn set_value(&mut self, field: &Field, value: Value);
+    fn set_value(&mut self, field: &FieldAccess, value: Value);
 
     /// Value of a parameter, if this type has its field.
     fn value_of(&self, parameter: &Parameter) -> Option<Value> {
@@ -69,15 +70,15 @@ pub trait Holder {
 macro_rules! holders {
     ($($holder:ident),*) => {$(
         impl Holder for $holder {
-            fn value(&self, field: &Field) -> Option<Value> {
+            fn value(&self, field: &FieldAccess) -> Option<Value> {
                 match field {
-                    Field::$holder(access, index) => Some((access.get)(self, *index)),
+                    FieldAccess::$holder(access, index) => Some((access.get)(self, *index)),
                     _ => None,
                 }
             }
 
-            fn set_value(&mut self, field: &Field, value: Value) {
-                if let Field::$holder(access, index) = field {
+            fn set_value(&mut self, field: &FieldAccess, value: Value) {
+                if let FieldAccess::$holder(access, index) = field {
                     (access.set)(self, *index, value);
                 }
             }
@@ -87,7 +88,7 @@ macro_rules! holders {
 
 holders!(Params, Look, Config);
 
-impl Field {
+impl FieldAccess {
     /// Value in a scene that does not name it.
     pub fn default_value(&self) -> Value {
         match self {
@@ -123,6 +124,17 @@ macro_rules! plain {
 
 plain!(f32: Number, [f32; 3]: Triple, u32: Whole, bool: Flag);
 
+/// A word.
+impl<T: Worded> Plain for T {
+    fn wrap(self) -> Value {
+        Value::Word(self.word())
+    }
+
+    fn unwrap(value: Value) -> Option<Self> {
+        if let Value::Word(word) = value { Self::from_word(word) } else { None }
+    }
+}
+
 impl Plain for usize {
     fn wrap(self) -> Value {
         Value::Whole(self as u32)
@@ -152,14 +164,14 @@ impl Plain for Ambient {
     fn wrap(self) -> Value {
         match self {
             Self::Fixed(excess) => Value::Number(excess),
-            Self::Mean => Value::Word("mean"),
+            Self::Mean => Value::Word(MEAN),
         }
     }
 
     fn unwrap(value: Value) -> Option<Self> {
         match value {
             Value::Number(excess) => Some(Self::Fixed(excess)),
-            Value::Word("mean") => Some(Self::Mean),
+            Value::Word(MEAN) => Some(Self::Mean),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! | reader | takes |
 //! |---|---|
-//! | `scene::given` | type and hard range; `--set` goes the same way |
+//! | `scene::given` | type, words and hard range; `--set` goes the same way |
 //! | `worker::limits` | hard range |
 //! | `scene::write` | the values that differ from the file |
 //! | `app::panel` | label, soft range, scale, unit, description |
@@ -27,8 +27,11 @@ mod field_access;
 mod scene_reference;
 mod words;
 
-pub use field_access::{Field, Holder, Value, normalized};
-pub use words::Words;
+pub use field_access::{FieldAccess, Holder, Value, normalized};
+pub use words::{
+    FluxKind, ForceKind, IntervalKind, LightKind, MEAN, PlaceKind, RegionKind, SideKind, SideName, SolidKind,
+    Worded, Words,
+};
 
 /// Type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,12 +59,38 @@ pub enum Kind {
     Flag,
     /// One of a few words, each with its meaning.
     Word(Words),
+    /// A table with one key, each with its meaning.
+    Table(Words),
+    /// One of a few words, or a table with one of them as its key.
+    WordOrTable(Words),
+    /// A list of words of any of these lists.
+    Words(&'static [Words]),
     /// A file name or other text.
     Text,
     /// A formula in x, y and z, or a number.
     Formula,
     /// A list in a format that the description gives.
     List,
+}
+
+impl Kind {
+    /// The words of its values with their meanings.
+    pub fn words(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let (one, lists): (Words, &[Words]) = match self {
+            Self::Word(words) | Self::Table(words) | Self::WordOrTable(words) => (words, &[]),
+            Self::Words(lists) => (&[], lists),
+            _ => (&[], &[]),
+        };
+        lists.iter().copied().chain([one]).flatten().copied()
+    }
+
+    /// Whether its values are or contain numbers, which have a range.
+    fn has_numbers(self) -> bool {
+        !matches!(
+            self,
+            Self::Word(_) | Self::Table(_) | Self::WordOrTable(_) | Self::Words(_) | Self::Text | Self::Flag
+        )
+    }
 }
 
 /// Spacing of a slider's range.
@@ -130,7 +159,7 @@ pub struct Parameter {
     pub description: &'static str,
     /// Default of a key without a field, as TOML; empty if an absent key has another meaning.
     literal: &'static str,
-    field: Option<Field>,
+    field: Option<FieldAccess>,
 }
 
 static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(declarations::all);
@@ -183,7 +212,7 @@ pub fn declared_path(parts: &[&str]) -> String {
 impl Parameter {
     /// Error message for a number outside the hard range.
     pub fn complaint(&self, x: f64) -> Option<String> {
-        let inside = self.hard.contains(&(x as f32));
+        let inside = !self.kind.has_numbers() || self.hard.contains(&(x as f32));
         (!inside).then(|| format!("{x} is out of range: {} [{}]", self.range(), self.unit))
     }
 
@@ -227,14 +256,14 @@ impl Parameter {
     }
 
     /// The field behind it; none for keys that a struct of the scene reads.
-    pub fn field(&self) -> Option<&Field> {
+    pub fn field(&self) -> Option<&FieldAccess> {
         self.field.as_ref()
     }
 
     /// Default as TOML; none if an absent key has another meaning.
     pub fn default_toml(&self) -> Option<String> {
         let number = |x: f32| format!("{x:?}");
-        match self.field.as_ref().map(Field::default_value) {
+        match self.field.as_ref().map(FieldAccess::default_value) {
             Some(Value::Number(x)) => Some(number(x)),
             Some(Value::Triple(values)) => Some(format!("[{}]", values.map(number).join(", "))),
             Some(Value::Whole(n)) => Some(n.to_string()),
@@ -293,7 +322,7 @@ mod tests {
     #[test]
     fn defaults_lie_within_the_hard_range() {
         for parameter in all() {
-            match parameter.field().map(Field::default_value) {
+            match parameter.field().map(FieldAccess::default_value) {
                 Some(Value::Number(x)) => {
                     assert_eq!(parameter.complaint(x.into()), None, "{}", parameter.path)
                 }

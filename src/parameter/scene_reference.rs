@@ -55,6 +55,9 @@ fn range(parameter: &Parameter) -> String {
         Kind::ColorOrNone => format!("colour, {}, or `false`", parameter.range()),
         Kind::Flag => "`true` or `false`".into(),
         Kind::Word(_) => "a word".into(),
+        Kind::Table(_) => "a table with one key".into(),
+        Kind::WordOrTable(_) => "a word or a table".into(),
+        Kind::Words(_) => "a list of words".into(),
         Kind::Text => "text".into(),
         Kind::List => "see there".into(),
     }
@@ -63,10 +66,9 @@ fn range(parameter: &Parameter) -> String {
 /// Description, with the words that the key accepts.
 fn description(parameter: &Parameter) -> String {
     let mut text = parameter.description.to_owned();
-    if let Kind::Word(words) = parameter.kind {
-        for (word, meaning) in words {
-            let _ = write!(text, " `\"{word}\"`: {meaning}.");
-        }
+    let quote = if matches!(parameter.kind, Kind::Table(_)) { "" } else { "\"" };
+    for (word, meaning) in parameter.kind.words() {
+        let _ = write!(text, " `{quote}{word}{quote}`: {}.", meaning.replace('|', "\\|"));
     }
     text
 }

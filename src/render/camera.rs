@@ -6,8 +6,11 @@
 
 use nalgebra::{Matrix4, Point3, Vector3};
 
-use crate::look::{Camera, Lens, Projection};
+use crate::look::{Camera, CameraProjection, Lens};
 use crate::render::noise;
+
+/// Distance used where nothing is hit \[m\].
+pub(super) const FAR: f32 = 1e6;
 
 /// A half line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +26,12 @@ impl Ray {
     pub fn at(&self, t: f32) -> Point3<f32> {
         self.origin + self.direction * t
     }
+}
+
+/// The unit vector along `v`; up if it has no length.
+pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
+    let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 1e-6 { v.map(|x| x / norm) } else { [0.0, 1.0, 0.0] }
 }
 
 /// Heights of an orthographic picture from the camera's position back to where its rays start: nothing shown is behind
@@ -53,7 +62,7 @@ impl Axes {
     pub fn of(camera: &Camera, aspect: f32) -> Self {
         let eye = Point3::from(camera.position);
         let ([side, up, forward], half_height) = (camera.directions(), camera.slope());
-        let parallel = camera.projection == Projection::Orthographic;
+        let parallel = camera.projection == CameraProjection::Orthographic;
         let distance = (Point3::from(camera.target) - eye).norm().max(1e-6);
         let half_height = if parallel { half_height * distance } else { half_height };
         let back = if parallel { 2.0 * BACK * half_height } else { 0.0 };
@@ -214,7 +223,7 @@ mod tests {
     /// window of a box agree.
     #[test]
     fn a_lens_leaves_the_plane_of_focus_in_place() {
-        for projection in [Projection::Perspective, Projection::Orthographic] {
+        for projection in [CameraProjection::Perspective, CameraProjection::Orthographic] {
             let mut camera = Camera { projection, ..Camera::framing([1.0; 3]) };
             let distance = (Point3::from(camera.target) - Point3::from(camera.position)).norm();
             camera.lens = Lens { aperture: 0.2, focus: distance - 0.3, shutter: 0.0 };
@@ -257,7 +266,7 @@ mod tests {
             target: [0.2, 0.1, -0.5],
             up: [0.1, 1.0, 0.0],
             fov: 50.0,
-            projection: Projection::Perspective,
+            projection: CameraProjection::Perspective,
             lens: Lens::default(),
         };
         let ray = ray_through(&camera, [200, 100], [150.0, 20.0]);
@@ -285,7 +294,7 @@ mod tests {
     #[test]
     fn orthographic_rays_are_parallel_and_as_high_as_the_perspective_at_the_target() {
         let near = Camera::framing([1.0, 2.0, 3.0]);
-        let flat = Camera { projection: Projection::Orthographic, ..near };
+        let flat = Camera { projection: CameraProjection::Orthographic, ..near };
         let (size, target) = ([200, 100], Point3::from(near.target));
         let corners = [[0.0, 0.0], [200.0, 0.0], [200.0, 100.0], [77.0, 31.0]];
         let rays = corners.map(|pixel| ray_through(&flat, size, pixel));
@@ -301,7 +310,7 @@ mod tests {
 
     #[test]
     fn orthographic_rays_matrix_and_window_agree() {
-        let flat = Camera { projection: Projection::Orthographic, ..Camera::framing([1.0; 3]) };
+        let flat = Camera { projection: CameraProjection::Orthographic, ..Camera::framing([1.0; 3]) };
         let axes = Axes::of(&flat, 2.0);
         let p = axes.ray([0.7, 0.2]).at(axes.back + 0.4);
         let clip = axes.clip_from_world() * p.to_homogeneous();

@@ -6,10 +6,9 @@
 
 use nalgebra::Vector3;
 
-use super::camera::Ray;
+use super::camera::{self, FAR, Ray};
 use super::glossy::Facet;
 use super::lines::smoothstep;
-use super::scene::FAR;
 use super::solid::Solid;
 use crate::look::{Emitter, Light, Look};
 
@@ -318,7 +317,7 @@ fn across(axis: &Vector3<f32>) -> [Vector3<f32>; 2] {
 }
 
 fn unit(v: [f32; 3]) -> Vector3<f32> {
-    super::light::unit(v).into()
+    camera::unit(v).into()
 }
 
 #[cfg(test)]

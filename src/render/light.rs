@@ -35,19 +35,18 @@ use crate::look::{Look, Scattering};
 use crate::snapshot::{Part, Snapshot};
 
 use super::bricks;
+use super::camera::{FAR, unit};
 use super::distance::Fields;
 use super::exp::exp;
 use super::lamp::Lamp;
-use super::medium::Medium;
+use super::medium::{Medium, Phase};
 use super::preshaded::Cells;
-use super::scene::FAR;
 use super::solid::Solid;
 use super::trilinear::{spline, trilinear};
 use gather::gather;
 pub(super) use glowing_blocks::GlowingBlock;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
-pub(super) use ordinates::Phase;
 use ordinates::{Moments, Outside};
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
@@ -82,7 +81,7 @@ pub struct LightVolume {
     lamps: Vec<Lit>,
     mixture: Mixture,
     /// The cubes, and the light in them.
-    cubes: ordinates::Medium,
+    cubes: ordinates::MediumCubes,
     moments: [Moments; 3],
     solver: ordinates::Solver,
     /// Share of each cube that solids fill; empty without solids.
@@ -125,7 +124,7 @@ impl Default for LightVolume {
             sun: Lamp::sun(&Look::default()),
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
-            cubes: ordinates::Medium::default(),
+            cubes: ordinates::MediumCubes::default(),
             moments: std::array::from_fn(|_| Moments {
                 mean: vec![0.0],
                 flux: std::array::from_fn(|_| vec![0.0]),
@@ -406,11 +405,6 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
         both.map_or(0..0, |[first, last]| first.saturating_sub(2)..(last + 3).min(points.nx))
     };
     (0..rows.len()).map(span).collect()
-}
-
-pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
-    let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt();
-    if norm > 1e-6 { v.map(|x| x / norm) } else { [0.0, 1.0, 0.0] }
 }
 
 /// Depth towards the sun; of a large one, the effective depth over seven points of its disc.

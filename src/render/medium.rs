@@ -7,8 +7,8 @@
 //! with the albedo ω, the sun's irradiance E and its transmittance T = e^(−τ), the phase function p, and M, all other light
 //! that is scattered towards the eye for an albedo of 1, from the light volume ([`super::light`]).
 
+use super::camera::unit;
 use super::exp::exp;
-use super::light::Phase;
 use super::lines::smoothstep;
 use super::surround::Surround;
 use crate::look::{Look, Scattering};
@@ -19,6 +19,16 @@ pub(super) const WIEN: [f32; 3] = [23_587.0, 26_160.0, 30_942.0];
 pub(super) const AT_2000_K: [f32; 3] = [1.815, 0.840, 0.178];
 /// Limit of radiance, just below that of half floats.
 pub(super) const MOST: f32 = 60_000.0;
+
+/// A phase function with its forward peak taken off.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Phase {
+    /// Share of scattered light that counts as not scattered.
+    pub forward: f32,
+    /// Mean cosine of the rest.
+    pub g: f32,
+}
+
 /// The constants of a look as a march needs them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
@@ -59,7 +69,7 @@ impl Medium {
             lobes: [look.anisotropy, look.second_lobe[0]].map(|g| g.clamp(-0.95, 0.95)),
             second_share: look.second_lobe[1].clamp(0.0, 1.0),
             scattering: look.scattering != Scattering::Single,
-            sun_direction: super::light::unit(look.sun_direction),
+            sun_direction: unit(look.sun_direction),
             sun: look.sun,
             sky: look.sky,
             ground: look.ground,

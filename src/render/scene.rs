@@ -1,7 +1,7 @@
 //! Solids with the smoke's shadow on them, the extent of the floor, and the background. `shaders/scene.frag`
 //! has the same formulas.
 
-use super::camera::{Axes, Ray};
+use super::camera::{Axes, FAR, Ray};
 use super::glossy::Facet;
 use super::light::LightVolume;
 use super::lines::smoothstep;
@@ -23,8 +23,6 @@ pub(super) struct Scenery<'a> {
     pub splines: bool,
 }
 
-/// Distance used where nothing is hit \[m\].
-pub(super) const FAR: f32 = 1e6;
 /// Distances from the middle at which the floor begins to fade and at which it ends, in units of the longer horizontal side
 /// of the box at the start.
 pub(super) const FLOOR_ENDS: [f32; 2] = [0.8, 3.0];

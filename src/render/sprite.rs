@@ -285,7 +285,7 @@ mod tests {
             target: [0.5; 3],
             up: [0.0, 1.0, 0.0],
             fov: 0.5,
-            projection: crate::look::Projection::Perspective,
+            projection: crate::look::CameraProjection::Perspective,
             lens: crate::look::Lens::default(),
         };
         let height = 2.0 * 199.5 * 0.25_f32.to_radians().tan();

@@ -9,7 +9,7 @@ use super::scene_error::Problem;
 use super::scene_text::Text;
 use crate::look::Camera;
 #[cfg(test)]
-use crate::look::{Lens, Projection};
+use crate::look::{CameraProjection, Lens};
 
 /// Keyframes of the camera. Position, target and field of view each follow those that name them, along a cubic through all of
 /// them whose slope never jumps (Catmull and Rom 1974); before the first and after the last the camera rests.
@@ -158,7 +158,7 @@ mod tests {
         target: [0.0; 3],
         up: [0.0, 1.0, 0.0],
         fov: 30.0,
-        projection: Projection::Perspective,
+        projection: CameraProjection::Perspective,
         lens: Lens { aperture: 0.0, focus: 0.0, shutter: 0.0 },
     };
 

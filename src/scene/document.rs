@@ -8,15 +8,19 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::force_tables::Force;
 use super::light_tables::Light;
+use super::scene_error::unknown;
 use super::source_tables::{Fill, Source};
-use super::value::{List, Number, Pair, Surface, Vector, Whole};
+use super::value::{List, Number, Pair, Surface, Vector, Whole, Word, tables};
 use crate::field::Field;
+use crate::look::CameraProjection;
+use crate::parameter::{FluxKind, IntervalKind, PlaceKind, SideKind, SideName, SolidKind, Worded};
 use crate::probe;
+use crate::solver::{Motion, Slip};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -79,31 +83,24 @@ pub struct Solid {
     pub rotation: Option<Vector>,
     pub scale: Option<Number>,
     pub keyframes: Option<Spanned<Vec<Keyframe>>>,
-    pub motion: Option<Motion>,
+    pub motion: Option<Word<Motion>>,
     pub spin: Option<Vector>,
-    pub slip: Option<Slip>,
+    pub slip: Option<Word<Slip>>,
     pub temperature: Option<Spanned<Number>>,
     pub color: Option<Surface>,
     pub roughness: Option<Number>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Motion {
-    Linear,
-    Smooth,
-}
-
 /// An instant \[s\] and a position \[m\].
 pub type Keyframe = Pair<Number, Vector>;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SolidShape {
-    Sphere(Ball),
-    Box(Block),
-    Cylinder(Drum),
-    Mesh(Spanned<String>),
+tables! {
+    pub enum SolidShape: SolidKind {
+        Sphere(Ball),
+        Box(Block),
+        Cylinder(Drum),
+        Mesh(Spanned<String>),
+    }
 }
 
 #[derive(Deserialize)]
@@ -123,13 +120,6 @@ pub struct Block {
 pub struct Drum {
     pub radius: Number,
     pub height: Number,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Slip {
-    Free,
-    None,
 }
 
 #[derive(Default, Deserialize)]
@@ -167,18 +157,18 @@ impl Visitor<'_> for ExpressionVisitor {
         f.write_str("a formula in x, y and z, such as \"sin(x) * cos(y)\", or a number")
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Expression, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<Expression, E> {
         Ok(Expression(text.to_owned()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, x: f64) -> Result<Expression, E> {
+    fn visit_f64<E: Error>(self, x: f64) -> Result<Expression, E> {
         match x.is_finite() {
             true => Ok(Expression(format!("{x:?}"))),
             false => Err(E::custom(format_args!("{x} is no value for a field"))),
         }
     }
 
-    fn visit_i64<E: serde::de::Error>(self, x: i64) -> Result<Expression, E> {
+    fn visit_i64<E: Error>(self, x: i64) -> Result<Expression, E> {
         self.visit_f64(x as f64)
     }
 }
@@ -199,40 +189,56 @@ pub struct Probe {
     pub mean_from: Option<Number>,
 }
 
-/// Instants at which a probe measures.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Every {
-    Steps(Whole),
-    Seconds(Number),
-}
-
 /// Quantity that a probe measures.
 pub struct Quantity(pub probe::Quantity);
 
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let field = |name: &str| Field::deserialize(name.trim().into_deserializer());
-        Ok(Self(match text.as_str() {
-            "force" => probe::Quantity::Force,
-            "flow" => probe::Quantity::Flow,
-            "heat_flux" => probe::Quantity::HeatFlux,
-            "shear" => probe::Quantity::Shear,
-            product => probe::Quantity::Product(product.split('*').map(field).collect::<Result<_, _>>()?),
+        let field = |name: &str| {
+            let word = name.trim();
+            // A product is one of fields.
+            let fluxes = if word == text { FluxKind::NAMES } else { &[] };
+            let known = || Field::NAMES.iter().chain(fluxes).copied();
+            Field::from_word(word).ok_or_else(|| D::Error::custom(unknown("value", word, known())))
+        };
+        Ok(Self(match FluxKind::from_word(&text) {
+            Some(FluxKind::Force) => probe::Quantity::Force,
+            Some(FluxKind::Flow) => probe::Quantity::Flow,
+            Some(FluxKind::HeatFlux) => probe::Quantity::HeatFlux,
+            Some(FluxKind::Shear) => probe::Quantity::Shear,
+            None => probe::Quantity::Product(text.split('*').map(field).collect::<Result<_, _>>()?),
         }))
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProbePlace {
-    Point(Vector),
-    Line(Line),
-    Plane(Plane),
-    Box(Span),
-    Side(SideName),
-    Solid(Whole),
+tables! {
+    /// Interval at which a probe measures.
+    pub enum Every: IntervalKind {
+        Steps(Whole),
+        Seconds(Number),
+    }
+
+    /// Place at which a probe measures.
+    pub enum ProbePlace: PlaceKind {
+        Point(Vector),
+        Line(Line),
+        Plane(Plane),
+        Box(Span),
+        Side(Word<SideName>),
+        Solid(Whole),
+    }
+
+    /// Condition of one side: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities,
+    /// smoke and temperatures may be formulas in x, y, z and t.
+    #[derive(Clone)]
+    pub enum BoundaryCondition: SideKind {
+        Closed(Insulated),
+        NoSlip(Plate),
+        Open(Nothing),
+        Periodic(Nothing),
+        Inflow(Air),
+    }
 }
 
 #[derive(Deserialize)]
@@ -240,18 +246,6 @@ pub enum ProbePlace {
 pub struct Span {
     pub center: Vector,
     pub size: Vector,
-}
-
-/// A side of the domain.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SideName {
-    XMin,
-    XMax,
-    YMin,
-    YMax,
-    ZMin,
-    ZMax,
 }
 
 #[derive(Deserialize)]
@@ -312,18 +306,11 @@ pub struct Camera {
     pub target: Option<Spanned<Vector>>,
     pub up: Option<Spanned<Vector>>,
     pub fov: Option<Number>,
-    pub projection: Option<CameraProjection>,
+    pub projection: Option<Word<CameraProjection>>,
     pub aperture: Option<Number>,
     pub focus: Option<Number>,
     pub shutter: Option<Number>,
     pub keyframes: Option<Spanned<Vec<CameraKeyframe>>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CameraProjection {
-    Perspective,
-    Orthographic,
 }
 
 #[derive(Deserialize)]
@@ -333,18 +320,6 @@ pub struct CameraKeyframe {
     pub position: Option<Vector>,
     pub target: Option<Vector>,
     pub fov: Option<Number>,
-}
-
-/// Condition of one side: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities, smoke
-/// and temperatures may be formulas in x, y, z and t.
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BoundaryCondition {
-    Closed(Insulated),
-    NoSlip(Plate),
-    Open(Nothing),
-    Periodic(Nothing),
-    Inflow(Air),
 }
 
 /// Table of a side without values.
@@ -383,24 +358,31 @@ fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BoundaryCon
     deserializer.deserialize_any(SideVisitor).map(Some)
 }
 
+/// The conditions that need no table, in quotes.
+fn bare_words() -> String {
+    let bare = SideKind::NAMES.iter().filter(|word| **word != SideKind::Inflow.word());
+    bare.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
+}
+
 struct SideVisitor;
 
 impl<'de> Visitor<'de> for SideVisitor {
     type Value = BoundaryCondition;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { inflow = { velocity = [1, 0, 0] } }")
+        write!(f, "{}, or a table such as {{ inflow = {{ velocity = [1, 0, 0] }} }}", bare_words())
     }
 
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<BoundaryCondition, E> {
-        const WORDS: &[&str] = &["closed", "no-slip", "open", "periodic", "inflow"];
-        match word {
-            "closed" => Ok(BoundaryCondition::Closed(Insulated::default())),
-            "no-slip" => Ok(BoundaryCondition::NoSlip(Plate::default())),
-            "open" => Ok(BoundaryCondition::Open(Nothing {})),
-            "periodic" => Ok(BoundaryCondition::Periodic(Nothing {})),
-            "inflow" => Err(E::custom("an inflow needs its velocity: { inflow = { velocity = [1, 0, 0] } }")),
-            _ => Err(E::unknown_variant(word, WORDS)),
+    fn visit_str<E: Error>(self, word: &str) -> Result<BoundaryCondition, E> {
+        match SideKind::from_word(word) {
+            Some(SideKind::Closed) => Ok(BoundaryCondition::Closed(Insulated::default())),
+            Some(SideKind::NoSlip) => Ok(BoundaryCondition::NoSlip(Plate::default())),
+            Some(SideKind::Open) => Ok(BoundaryCondition::Open(Nothing {})),
+            Some(SideKind::Periodic) => Ok(BoundaryCondition::Periodic(Nothing {})),
+            Some(SideKind::Inflow) => {
+                Err(E::custom("an inflow needs its velocity: { inflow = { velocity = [1, 0, 0] } }"))
+            }
+            None => Err(E::unknown_variant(word, SideKind::NAMES)),
         }
     }
 
@@ -457,12 +439,10 @@ impl<'de> Visitor<'de> for WallsVisitor {
     type Value = Walls;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(
-            "\"closed\", \"no-slip\", \"open\", \"periodic\", or a table such as { y_max = \"open\" }",
-        )
+        write!(f, "{}, or a table such as {{ y_max = \"open\" }}", bare_words())
     }
 
-    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Walls, E> {
+    fn visit_str<E: Error>(self, word: &str) -> Result<Walls, E> {
         let side = SideVisitor.visit_str(word)?;
         Ok(Walls { sides: std::array::from_fn(|_| std::array::from_fn(|_| Some(side.clone()))) })
     }

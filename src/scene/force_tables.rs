@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::scene_error::Problem;
-use super::shapes::{Place, Shape};
+use super::scene_error::{Problem, one_of};
+use super::shapes::{SceneContext, Shape};
 use super::source_tables;
-use super::value::{Number, Vector, Whole};
+use super::value::{Number, Vector, Whole, Word};
+use crate::parameter::ForceKind;
 use crate::solver::{self, Drive, ForceField, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -17,7 +18,7 @@ pub struct Force {
     wind: Option<Spanned<Wind>>,
     point: Option<Spanned<Point>>,
     vortex: Option<Spanned<Vortex>>,
-    acts_on: Option<ActsOn>,
+    acts_on: Option<Word<solver::ActsOn>>,
     within: Option<Spanned<Shape>>,
     start: Option<Number>,
     stop: Option<Spanned<Number>>,
@@ -51,61 +52,51 @@ pub struct Vortex {
     rate: Option<Number>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ActsOn {
-    Air,
-    Smoke,
-}
-
 /// Rate at which the air approaches a target velocity, if a force names none \[1/s\].
 const RATE: f32 = 1.0;
 
 /// Resolves the forces of the file.
-pub fn resolve(list: &[Spanned<Force>], place: Place) -> Result<Vec<solver::Force>> {
-    list.iter().map(|read| force(read, place)).collect()
+pub fn resolve(list: &[Spanned<Force>], context: SceneContext) -> Result<Vec<solver::Force>> {
+    list.iter().map(|read| force(read, context)).collect()
 }
 
-fn force(read: &Spanned<Force>, place: Place) -> Result<solver::Force> {
+fn force(read: &Spanned<Force>, context: SceneContext) -> Result<solver::Force> {
     let force = read.get_ref();
     let (field, drive, acts_on) = match (&force.wind, &force.point, &force.vortex) {
-        (Some(read), None, None) => wind(read, place)?,
-        (None, Some(read), None) => point(read, place)?,
-        (None, None, Some(read)) => vortex(read, place)?,
+        (Some(read), None, None) => wind(read, context)?,
+        (None, Some(read), None) => point(read, context)?,
+        (None, None, Some(read)) => vortex(read, context)?,
         _ => {
-            let message = "force: it is one of wind = { … }, point = { … } and vortex = { … }";
-            return Err(place.text.problem(read.span(), message));
+            let message = format!("force: it is {}", one_of::<ForceKind>());
+            return Err(context.text.problem(read.span(), message));
         }
     };
-    let [start, stop] = source_tables::times(force.start, force.stop.as_ref(), place.text, "force")?;
-    let within = force.within.as_ref().map(|shape| place.region(shape, "force.within", true)).transpose()?;
-    let acts_on = match force.acts_on {
-        None => acts_on,
-        Some(ActsOn::Air) => solver::ActsOn::Air,
-        Some(ActsOn::Smoke) => solver::ActsOn::Smoke,
-    };
+    let [start, stop] = source_tables::times(force.start, force.stop.as_ref(), context.text, "force")?;
+    let within =
+        force.within.as_ref().map(|shape| context.region(shape, "force.within", true)).transpose()?;
+    let acts_on = force.acts_on.map_or(acts_on, |Word(acts_on)| acts_on);
     Ok(solver::Force { field, drive, acts_on, within, start, stop })
 }
 
 /// A force without its region and time.
 type Kind = (ForceField, Drive, solver::ActsOn);
 
-fn wind(read: &Spanned<Wind>, place: Place) -> Result<Kind> {
+fn wind(read: &Spanned<Wind>, context: SceneContext) -> Result<Kind> {
     let wind = read.get_ref();
     let (vector, drive) = drive(wind.acceleration, wind.velocity, wind.rate, "velocity")
-        .map_err(|message| place.text.problem(read.span(), format!("force.wind: {message}")))?;
+        .map_err(|message| context.text.problem(read.span(), format!("force.wind: {message}")))?;
     Ok((ForceField::Wind(vector.get()), drive, solver::ActsOn::Air))
 }
 
-fn vortex(read: &Spanned<Vortex>, place: Place) -> Result<Kind> {
+fn vortex(read: &Spanned<Vortex>, context: SceneContext) -> Result<Kind> {
     let vortex = read.get_ref();
     let (strength, drive) = drive(vortex.acceleration, vortex.speed, vortex.rate, "speed")
-        .map_err(|message| place.text.problem(read.span(), format!("force.vortex: {message}")))?;
+        .map_err(|message| context.text.problem(read.span(), format!("force.vortex: {message}")))?;
     let axis = vortex.axis.as_ref().map_or([0.0, 1.0, 0.0], |axis| axis.get_ref().get());
     let length = axis.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length == 0.0 {
         let span = vortex.axis.as_ref().map_or(0..0, Spanned::span);
-        return Err(place.text.problem(span, "force.vortex.axis: [0, 0, 0] has no direction"));
+        return Err(context.text.problem(span, "force.vortex.axis: [0, 0, 0] has no direction"));
     }
     let field = ForceField::Vortex {
         center: vortex.center.get(),
@@ -132,12 +123,12 @@ fn drive<T: Copy>(
 }
 
 /// A uniform pull on all air moves nothing in a closed box: a point acts on the smoke by default.
-fn point(read: &Spanned<Point>, place: Place) -> Result<Kind> {
+fn point(read: &Spanned<Point>, context: SceneContext) -> Result<Kind> {
     let point = read.get_ref();
     let (center, radius) = (point.center.get_ref().get(), point.radius.get());
-    place.check(&Region::sphere(center, radius)).map_err(|message| {
+    context.check(&Region::sphere(center, radius)).map_err(|message| {
         let message = message.replace("the shape", "its sphere");
-        place.text.problem(point.center.span(), format!("force.point.center: {message}"))
+        context.text.problem(point.center.span(), format!("force.point.center: {message}"))
     })?;
     let falloff = point.falloff.map_or(1, |n| n.get() as u32);
     let field = ForceField::Point { center, radius, falloff, strength: point.acceleration.get() };

@@ -94,7 +94,14 @@ fn read(parameter: &Parameter, value: Spanned<DeValue>) -> Result<Value, String>
                 .map(Value::Word)
                 .ok_or_else(|| unknown("value", &text, known()))
         }
-        Kind::Wholes(_) | Kind::Pair | Kind::Text | Kind::Formula | Kind::List => {
+        Kind::Wholes(_)
+        | Kind::Pair
+        | Kind::Table(_)
+        | Kind::WordOrTable(_)
+        | Kind::Words(_)
+        | Kind::Text
+        | Kind::Formula
+        | Kind::List => {
             unreachable!("no parameter with a field is a {:?}", parameter.kind)
         }
     }

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::scene_error::Problem;
+use super::scene_error::{Problem, one_of};
 use super::scene_text::Text;
 use super::value::{Color, List, Number, Vector};
 use crate::look::{self, Emitter};
-use crate::parameter::normalized;
+use crate::parameter::{LightKind, normalized};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -99,7 +99,7 @@ fn light(read: &Spanned<Light>, text: &Text) -> Result<look::Light> {
             size: area.size.0.map(Number::get),
         },
         _ => {
-            let message = "light: it is one of sun = { … }, point = { … }, spot = { … } and area = { … }";
+            let message = format!("light: it is {}", one_of::<LightKind>());
             return Err(text.problem(read.span(), message));
         }
     };

@@ -5,7 +5,7 @@ use toml::Spanned;
 use super::document;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::{Number, Vector};
+use super::value::{Number, Vector, Word};
 use crate::field::Field;
 use crate::probe::{Every, Probe, ProbePlace, Quantity};
 use crate::solver::{BoundaryCondition, Config};
@@ -114,9 +114,9 @@ fn place(
                 false => Ok(ProbePlace::Box { low, high }),
             }
         }
-        document::ProbePlace::Side(name) => {
-            let number = *name as usize;
-            Ok(ProbePlace::Side { axis: number / 2, end: number % 2 })
+        document::ProbePlace::Side(Word(side)) => {
+            let [axis, end] = side.axis_and_end();
+            Ok(ProbePlace::Side { axis, end })
         }
         document::ProbePlace::Solid(solid) => {
             let solid = solid.get() as usize;

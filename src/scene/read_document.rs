@@ -1,14 +1,13 @@
 //! From the text of a scene to its document.
 
 use serde::Deserialize;
-use serde::de::value::StrDeserializer;
 use toml::de::Deserializer;
 
-use super::document::{Document, SolidShape};
+use super::document::Document;
 use super::given::{Given, check_counts, check_ranges};
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::shapes::Shape;
+use crate::parameter::{self, Kind};
 
 /// Reads the parameters that have a field, and the rest as a document, with overrides applied.
 ///
@@ -25,18 +24,11 @@ pub fn document(text: &Text) -> Result<(Document, Given), Box<Problem>> {
     Ok((document.map_err(|e| text.explain(&e, root.get_ref(), kinds_at))?, given))
 }
 
-/// The shapes among which the table at `key` chooses one; empty for other keys.
-fn kinds_at(key: &str) -> Vec<String> {
-    match key.rsplit('.').next() {
-        Some("shape") if key.starts_with("solid.") => kinds::<SolidShape>(),
-        Some("shape") => kinds::<Shape>(),
+/// The keys among which the table at `key` chooses one; empty for other keys.
+fn kinds_at(key: &str) -> Vec<&'static str> {
+    let path = parameter::declared_path(&key.split('.').collect::<Vec<_>>());
+    match parameter::find(&path).map(|parameter| parameter.kind) {
+        Some(kind @ Kind::Table(_)) => kind.words().map(|(word, _)| word).collect(),
         _ => vec![],
     }
-}
-
-/// Names of the variants of an enum, as serde lists them in its refusal of another name.
-fn kinds<'de, T: Deserialize<'de>>() -> Vec<String> {
-    let refusal = T::deserialize(StrDeserializer::<serde::de::value::Error>::new("?")).err();
-    let text = refusal.map(|error| error.to_string()).unwrap_or_default();
-    text.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }

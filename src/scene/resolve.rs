@@ -13,15 +13,15 @@ use super::given::Given;
 use super::memory;
 use super::scene_error::Problem;
 use super::scene_text::{DIVISION, Text};
-use super::shapes::Place;
+use super::shapes::SceneContext;
 use super::share::Share;
 use super::side_tables::{self, Sides};
-use super::value::{Number, Vector};
+use super::value::{Number, Vector, Word};
 use super::{
     environment_file, force_tables, initial, light_tables, probes, read_document, solid_tables, source_tables,
 };
 use crate::grid::Dims;
-use crate::look::{Camera, Lens, Look, Projection, Sphere};
+use crate::look::{Camera, CameraProjection, Lens, Look, Sphere};
 use crate::parameter::{Holder, normalized};
 use crate::solver::{Advection, BoundaryCondition, Config, Params, Solver, TimeControl};
 
@@ -52,17 +52,17 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     check_picture(&doc, text, (&config, &params, &look), size)?;
     check_turbulence(&params, &config, &given, text)?;
     let left = memory_left(&doc, text, (&config, &params, &look), size);
-    let place = Place { text, folder, config: &config, left: &left };
-    look.environment.sphere = environment(&doc.render.environment, place)?;
+    let context = SceneContext { text, folder, config: &config, left: &left };
+    look.environment.sphere = environment(&doc.render.environment, context)?;
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     Ok(Scene {
         name,
         params,
-        sources: source_tables::resolve(doc.source.as_deref(), place)?,
-        forces: force_tables::resolve(&doc.force, place)?,
-        fills: source_tables::fills(&doc.initial.smoke, place)?,
+        sources: source_tables::resolve(doc.source.as_deref(), context)?,
+        forces: force_tables::resolve(&doc.force, context)?,
+        fills: source_tables::fills(&doc.initial.smoke, context)?,
         time: time(&doc.time, text)?,
         look,
         camera,
@@ -269,14 +269,14 @@ fn look(doc: &Document, given: &Given, text: &Text) -> Result<Look> {
 }
 
 /// Reads the picture of an environment, if there is one.
-fn environment(read: &document::Environment, place: Place) -> Result<Option<Arc<Sphere>>> {
+fn environment(read: &document::Environment, context: SceneContext) -> Result<Option<Arc<Sphere>>> {
     let Some(file) = &read.file else { return Ok(None) };
-    let (text, name) = (place.text, Path::new(file.get_ref()));
-    let path = if text.is_override(&file.span()) { name.to_owned() } else { place.folder.join(name) };
+    let (text, name) = (context.text, Path::new(file.get_ref()));
+    let path = if text.is_override(&file.span()) { name.to_owned() } else { context.folder.join(name) };
     let wrong = |message: String| text.problem(file.span(), format!("render.environment.file: {message}"));
     let sphere = environment_file::read(&path)
         .map_err(|error| wrong(format!("cannot read {}: {error}", name.display())))?;
-    place.left.take(sphere.memory(), "the picture").map_err(wrong)?;
+    context.left.take(sphere.memory(), "the picture").map_err(wrong)?;
     Ok(Some(Arc::new(sphere)))
 }
 
@@ -287,10 +287,7 @@ fn camera(read: &document::Camera, text: &Text, extent: [f32; 3], size: [u32; 2]
     camera.position = or(&read.position, camera.position);
     camera.target = or(&read.target, camera.target);
     camera.up = or(&read.up, camera.up);
-    camera.projection = match read.projection {
-        Some(document::CameraProjection::Orthographic) => Projection::Orthographic,
-        Some(document::CameraProjection::Perspective) | None => Projection::Perspective,
-    };
+    camera.projection = read.projection.map_or(CameraProjection::default(), |Word(projection)| projection);
     let number = |value: Option<Number>| value.map_or(0.0, Number::get);
     camera.lens =
         Lens { aperture: number(read.aperture), focus: number(read.focus), shutter: number(read.shutter) };

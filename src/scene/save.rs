@@ -14,8 +14,8 @@ use super::file_names::{FILES, absolute};
 use super::origin::Origin;
 use super::scene_error::SceneError;
 use super::{resolve, scene_text};
-use crate::look::{Lens, Projection};
-use crate::parameter::{self, Field, Holder};
+use crate::look::{CameraProjection, Lens};
+use crate::parameter::{self, FieldAccess, Holder, Worded};
 
 impl Scene {
     /// Returns the text that it was read from, with overrides, and with absolute file names.
@@ -145,10 +145,9 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
         change(format!("{CAMERA}target"), Some(list(&camera.target)));
         change(format!("{CAMERA}up"), Some(list(&camera.up)));
         change(format!("{CAMERA}fov"), Some(number(camera.fov).into()));
-        let flat = camera.projection == Projection::Orthographic;
-        if flat || old.camera.projection != camera.projection {
-            let word = if flat { "orthographic" } else { "perspective" };
-            change(format!("{CAMERA}projection"), Some(word.into()));
+        let usual = camera.projection == CameraProjection::default();
+        if !usual || old.camera.projection != camera.projection {
+            change(format!("{CAMERA}projection"), Some(camera.projection.word().into()));
         }
         let Lens { aperture, focus, shutter } = camera.lens;
         let was = old.camera.lens;
@@ -195,7 +194,7 @@ fn copy_values(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
 }
 
 /// Value of a field in the part of the scene that has it.
-fn value(scene: &Scene, field: &Field) -> parameter::Value {
+fn value(scene: &Scene, field: &FieldAccess) -> parameter::Value {
     let parts = [scene.params.value(field), scene.look.value(field), scene.config.value(field)];
     parts.into_iter().flatten().next().expect("every field is in one of the three")
 }

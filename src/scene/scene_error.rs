@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::field::Field;
 use crate::foreign::shortened;
 use crate::npz::NpzError;
+use crate::parameter::Worded;
 use crate::solver::{SCALAR_LIMIT, SolverError};
 
 /// Reason why a scene could not be loaded or started.
@@ -170,6 +171,15 @@ pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a s
         None => format!("known here: {}", known.join(", ")),
     };
     format!("unknown {what} `{word}`; {hint}")
+}
+
+/// The tables that the words of `T` name: `one of sun = { … } and spot = { … }`.
+pub fn one_of<T: Worded>() -> String {
+    let tables: Vec<String> = T::NAMES.iter().map(|name| format!("{name} = {{ … }}")).collect();
+    match tables.split_last() {
+        Some((last, others)) => format!("one of {} and {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// The candidate closest to `word`, if it is close enough.

@@ -235,7 +235,7 @@ impl Text {
         &self,
         error: &Error,
         root: &DeTable,
-        kinds: impl Fn(&str) -> Vec<String>,
+        kinds: impl Fn(&str) -> Vec<&'static str>,
     ) -> Box<Problem> {
         let span = error.span().unwrap_or(0..0);
         if let Some(message) = key_at(root, &span).and_then(|key| of_table(&key, error.message(), &kinds)) {
@@ -261,7 +261,7 @@ fn too_long(value: &Spanned<DeValue>) -> Option<Range<usize>> {
 }
 
 /// Words a message of serde about the table at `key`: one where a list is needed, or one of a choice.
-fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<String>) -> Option<String> {
+fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<&'static str>) -> Option<String> {
     if message.starts_with("invalid type: map, expected a sequence") {
         return Some(format!("{key}: there may be several, so write [[{key}]]"));
     }

@@ -9,23 +9,24 @@ use toml::Spanned;
 use super::memory::Left;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::{List, Number, Vector, Whole};
+use super::value::{List, Number, Vector, Whole, tables};
 use crate::foreign;
+use crate::parameter::RegionKind;
 use crate::solver::{self, Card, CardError, Cloud, Config, Form, Mesh, Region, Solid};
 use crate::volume::Volume;
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    Sphere(Sphere),
-    Box(Block),
-    Disc(Disc),
-    Mesh(Body),
-    Text(Letters),
-    Image(Picture),
-    Volume(Grid),
+tables! {
+    pub enum Shape: RegionKind {
+        Sphere(Sphere),
+        Box(Block),
+        Disc(Disc),
+        Mesh(Body),
+        Text(Letters),
+        Image(Picture),
+        Volume(Grid),
+    }
 }
 
 #[derive(Deserialize)]
@@ -111,9 +112,9 @@ pub fn noise(read: &Noise) -> solver::Noise {
 /// Least volume that a shape must cover to be visible \[cells\].
 const LEAST: f64 = 0.25;
 
-/// Context in which a shape is read.
+/// Context in which the tables of a scene are resolved.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct SceneContext<'a> {
     pub text: &'a Text,
     /// Folder of the scene's files.
     pub folder: &'a Path,
@@ -122,7 +123,7 @@ pub struct Place<'a> {
     pub left: &'a Left,
 }
 
-impl Place<'_> {
+impl SceneContext<'_> {
     /// Resolves the shape at `key` to a region, which must cover part of the box and fit into memory; `drives`:
     /// it also has weights of faces.
     pub fn region(&self, read: &Spanned<Shape>, key: &str, drives: bool) -> Result<Region> {

@@ -10,7 +10,7 @@ use super::formula::{self, Formula, Scratch, WIDTH, Wide};
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::value::List;
-use crate::parameter;
+use crate::parameter::{self, SideName, Worded};
 use crate::solver::{BoundaryCondition, Config, Inflow, Profile, SideValues};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -142,8 +142,8 @@ fn range(quantity: usize) -> RangeInclusive<f32> {
 }
 
 /// `x_min` and so on.
-fn name(axis: usize, end: usize) -> String {
-    format!("{}_{}", ["x", "y", "z"][axis], ["min", "max"][end])
+fn name(axis: usize, end: usize) -> &'static str {
+    SideName::ALL[axis][end].word()
 }
 
 /// Collects the formulas of one side while its constants are read.

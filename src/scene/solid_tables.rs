@@ -10,7 +10,7 @@ use super::document::{self, Document, SolidShape};
 use super::given::Given;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::{Number, Pair, Vector};
+use super::value::{Number, Pair, Vector, Word};
 use crate::solver::{Config, Mesh, MeshError, Motion, Params, Projection, Shape, Slip, Solid};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
@@ -50,19 +50,13 @@ fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -
         solid.rotation = Solid::turn(degrees.get());
     }
     solid.scale = read.scale.map_or(1.0, Number::get);
-    solid.slip = match read.slip {
-        None | Some(document::Slip::Free) => Slip::Free,
-        Some(document::Slip::None) => Slip::None,
-    };
+    solid.slip = read.slip.map_or(Slip::default(), |Word(slip)| slip);
     solid.temperature = read.temperature.as_ref().map(|held| held.get_ref().get());
     if let Some(keyframes) = &read.keyframes {
         solid.keyframes = keyframes.get_ref().iter().map(|Pair(t, at)| (t.get(), at.get())).collect();
         check_times(keyframes, text)?;
     }
-    solid.motion = match read.motion {
-        None | Some(document::Motion::Linear) => Motion::Linear,
-        Some(document::Motion::Smooth) => Motion::Smooth,
-    };
+    solid.motion = read.motion.map_or(Motion::default(), |Word(motion)| motion);
     if let Some(degrees) = read.spin {
         solid.spin = degrees.get().map(f32::to_radians);
     }

@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::shapes::{self, Noise, Place, Shape};
+use super::shapes::{self, Noise, SceneContext, Shape};
 use super::value::{Number, Vector};
 use crate::solver::{self, Config, Region};
 
@@ -44,10 +44,10 @@ pub struct Fill {
 }
 
 /// Resolves the sources of the file. Default: a hot ball near the floor.
-pub fn resolve(list: Option<&[Source]>, place: Place) -> Result<Vec<solver::Source>> {
+pub fn resolve(list: Option<&[Source]>, context: SceneContext) -> Result<Vec<solver::Source>> {
     match list {
-        None => Ok(vec![default_source(place.config)]),
-        Some(list) => list.iter().map(|read| source(read, place)).collect(),
+        None => Ok(vec![default_source(context.config)]),
+        Some(list) => list.iter().map(|read| source(read, context)).collect(),
     }
 }
 
@@ -58,17 +58,17 @@ fn default_source(config: &Config) -> solver::Source {
     solver::Source::new(Region::sphere(center, radius), [4.0, 0.0, 0.0, 60.0])
 }
 
-fn source(read: &Source, place: Place) -> Result<solver::Source> {
-    let mut source = default_source(place.config);
+fn source(read: &Source, context: SceneContext) -> Result<solver::Source> {
+    let mut source = default_source(context.config);
     if let Some(shape) = &read.shape {
-        source.region = place.region(shape, "source.shape", read.velocity.is_some())?;
+        source.region = context.region(shape, "source.shape", read.velocity.is_some())?;
     }
     if let Some(emit) = &read.emit {
         source.rate = [emit.red, emit.green, emit.blue, emit.heat].map(|rate| rate.map_or(0.0, Number::get));
     }
     source.velocity = read.velocity.map(Vector::get);
     source.noise = read.noise.as_ref().map(shapes::noise);
-    [source.start, source.stop] = times(read.start, read.stop.as_ref(), place.text, "source")?;
+    [source.start, source.stop] = times(read.start, read.stop.as_ref(), context.text, "source")?;
     Ok(source)
 }
 
@@ -90,21 +90,21 @@ pub fn times(
 }
 
 /// Resolves the fills of the file.
-pub fn fills(list: &[Fill], place: Place) -> Result<Vec<solver::Fill>> {
-    list.iter().map(|read| fill(read, place)).collect()
+pub fn fills(list: &[Fill], context: SceneContext) -> Result<Vec<solver::Fill>> {
+    list.iter().map(|read| fill(read, context)).collect()
 }
 
-fn fill(read: &Fill, place: Place) -> Result<solver::Fill> {
+fn fill(read: &Fill, context: SceneContext) -> Result<solver::Fill> {
     let smoke = [read.red, read.green, read.blue].map(|value| value.map(Number::get));
     let fill = solver::Fill {
-        region: place.region(&read.shape, "initial.smoke.shape", read.velocity.is_some())?,
+        region: context.region(&read.shape, "initial.smoke.shape", read.velocity.is_some())?,
         scalars: [smoke[0], smoke[1], smoke[2], read.temperature.map(Number::get)],
         velocity: read.velocity.map(Vector::get),
         noise: read.noise.as_ref().map(shapes::noise),
     };
     if fill.scalars == [None; 4] && fill.velocity.is_none() {
         let message = "initial.smoke: it has no contents; give red, green, blue, temperature or velocity";
-        return Err(place.text.problem(read.shape.span(), message));
+        return Err(context.text.problem(read.shape.span(), message));
     }
     Ok(fill)
 }

@@ -7,6 +7,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
 use crate::look::{Look, srgb};
+use crate::parameter::Worded;
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -160,6 +161,70 @@ impl<'de, A: Deserialize<'de>, B: Deserialize<'de>> Deserialize<'de> for Pair<A,
         deserializer.deserialize_seq(PairVisitor(PhantomData))
     }
 }
+
+/// One of the words of `T`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<T>(pub T);
+
+struct WordVisitor<T>(PhantomData<T>);
+
+impl<T: Worded> Visitor<'_> for WordVisitor<T> {
+    type Value = Word<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "one of \"{}\"", T::NAMES.join("\", \""))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Word<T>, E> {
+        T::from_word(word).map(Word).ok_or_else(|| E::unknown_variant(word, T::NAMES))
+    }
+}
+
+impl<'de, T: Worded> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(WordVisitor(PhantomData))
+    }
+}
+
+/// Declares an enum of tables, of which a word of `$kind` names one: `{ sphere = { … } }`. A kind without its table does
+/// not compile.
+macro_rules! tables {
+    ($($(#[$about:meta])* pub enum $name:ident: $kind:ident { $($variant:ident($content:ty),)* })*) => {$(
+        $(#[$about])*
+        pub enum $name {
+            $($variant($content),)*
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+                struct Tables;
+
+                impl<'de> serde::de::Visitor<'de> for Tables {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                        let names = <$kind as crate::parameter::Worded>::NAMES;
+                        write!(f, "a table with one of {}", names.join(", "))
+                    }
+
+                    fn visit_enum<A: serde::de::EnumAccess<'de>>(
+                        self,
+                        data: A,
+                    ) -> std::result::Result<$name, A::Error> {
+                        let (crate::scene::value::Word(kind), content) = data.variant()?;
+                        match kind {
+                            $($kind::$variant => serde::de::VariantAccess::newtype_variant(content).map($name::$variant),)*
+                        }
+                    }
+                }
+
+                let names = <$kind as crate::parameter::Worded>::NAMES;
+                deserializer.deserialize_enum(stringify!($name), names, Tables)
+            }
+        }
+    )*};
+}
+pub(super) use tables;
 
 /// A position, direction or velocity.
 pub type Vector = List<Number, 3>;

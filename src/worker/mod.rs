@@ -40,7 +40,7 @@ pub use command::{Batch, Builder, Command};
 pub use recorded_frame::Frame;
 pub use simulation_trait::Simulation;
 pub use spill::{NewFile, Spill};
-pub use status::{State, Status};
+pub use status::{RunState, Status};
 pub use timeline::{Recording, Timeline};
 
 /// Handle of the thread that owns a running simulation.

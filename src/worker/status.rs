@@ -5,7 +5,7 @@ use std::time::Duration;
 /// State of the thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub enum State {
+pub enum RunState {
     /// Waits for commands; edits still change the fields.
     #[default]
     Paused,
@@ -19,7 +19,7 @@ pub enum State {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
     /// State of the thread.
-    pub state: State,
+    pub state: RunState,
     /// Whether a step is running.
     pub stepping: bool,
     /// The recorded frame that is being recomputed, so that the run can go on from it.

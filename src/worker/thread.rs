@@ -17,7 +17,7 @@ use super::spill::Spill;
 use super::state_store::StateStore;
 use super::timeline::kept_runs::KeptRuns;
 use super::timeline::{Edit, Start, Timeline};
-use super::{Clock, Simulation, State, Status, limits};
+use super::{Clock, RunState, Simulation, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{self, Force, Params, Solid, SolverError, Source};
 
@@ -85,7 +85,7 @@ pub(super) struct Engine {
     /// Events since the last snapshot, for the timeline.
     since: Since,
     /// State and error as last reported.
-    told: (State, Option<String>),
+    told: (RunState, Option<String>),
 }
 
 impl Engine {
@@ -124,7 +124,7 @@ impl Engine {
             unmoved: [None, None],
             dirty: true,
             since: Since::Jump,
-            told: (State::Paused, None),
+            told: (RunState::Paused, None),
         }
     }
 
@@ -157,7 +157,7 @@ impl Engine {
             tracing::warn!("the simulation that broke down could not be taken apart");
         }
         (self.running, self.steps, self.dirty) = (false, 0, false);
-        self.status.state = State::Failed(why);
+        self.status.state = RunState::Failed(why);
         self.report();
     }
 
@@ -591,7 +591,7 @@ impl Engine {
 
     fn write_status(&mut self) {
         if self.simulation.is_some() {
-            self.status.state = if self.running { State::Running } else { State::Paused };
+            self.status.state = if self.running { RunState::Running } else { RunState::Paused };
         }
         if self.running {
             self.status.lag = self.clock.lag(Instant::now());

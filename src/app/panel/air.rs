@@ -3,7 +3,7 @@
 use egui::Ui;
 
 use super::Out;
-use super::object_list::control;
+use super::control::control;
 use super::row::{Row, switch};
 use super::section::{Head, section};
 use crate::app::model::Model;

@@ -3,15 +3,15 @@
 
 use egui::{Button, DragValue, Label, RichText, Ui, vec2};
 
-use super::object_list::words_control;
-use super::row::fine;
+use super::control::words_control;
 use super::section::{Head, section};
+use super::shown_number::{fine, suffix};
 use super::typed_number::{self, Field};
 use super::{Out, theme};
 use crate::app::model::{Model, Readout};
 use crate::app::objects::Draft;
 use crate::grid::Dims;
-use crate::parameter::{self, Effect, Holder, Kind, Value};
+use crate::parameter::{self, Effect, Holder, Kind, SideKind, SideName, Value, Worded};
 use crate::scene::Scene;
 use crate::scene::edits::Entry;
 use crate::scene::memory;
@@ -33,8 +33,6 @@ const KEYS: [&str; 13] = [
     "time.max_substeps",
     "solver.tolerance",
 ];
-
-const SIDES: [[&str; 2]; 3] = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
 
 /// Name of a side in the panel.
 const NAMES: [[&str; 2]; 3] = [["Left side", "Right side"], ["Floor", "Top"], ["Back", "Front"]];
@@ -121,7 +119,7 @@ fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     line(ui, "Edge of a cell", voxel.description, |ui| {
         let speed = 0.01 * h;
         let number = DragValue::new(&mut h).speed(speed).custom_formatter(|x, _| fine(x));
-        let response = field("domain.voxel", false).show(ui, number.suffix(super::row::suffix(voxel)));
+        let response = field("domain.voxel", false).show(ui, number.suffix(suffix(voxel)));
         out.places.insert("domain.voxel", response.rect);
     });
     typed_number::notice(ui, "domain.voxel");
@@ -133,22 +131,14 @@ fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
 }
 
 fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
-    let words = match parameter::of("domain.walls").kind {
-        Kind::Word(words) => words,
-        _ => return,
-    };
     for axis in 0..3 {
         for end in 0..2 {
-            let key = format!("domain.walls.{}", SIDES[axis][end]);
-            let now = word(&scene.config.sides[axis][end]);
-            let shown = match draft.get(&key) {
-                Some(Entry::Word(word)) => word.clone(),
-                Some(Entry::Other(_)) => "inflow".to_owned(),
-                _ => now.to_owned(),
-            };
+            let key = side_key(axis, end);
+            let shown = shown_side(draft, scene, axis, end);
             line(ui, NAMES[axis][end], parameter::of("domain.walls").description, |ui| {
-                if let Some(chosen) = words_control(ui, &key, words, &shown) {
-                    set_side(draft, scene, axis, end, &chosen);
+                let chosen = words_control(ui, &key, SideKind::WORDS, shown.word());
+                if let Some(chosen) = chosen.and_then(|word| SideKind::from_word(&word)) {
+                    set_side(draft, scene, axis, end, chosen);
                 }
             });
             let varies = scene.side_formulas.iter().any(|side| side.is_of(axis, end));
@@ -156,7 +146,7 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
                 line(ui, "", "Edit the file to change them.", |ui| {
                     ui.label(RichText::new("with the formulas of the file").color(theme::QUIET));
                 });
-            } else if shown == "inflow" {
+            } else if shown == SideKind::Inflow {
                 inflow(ui, scene, draft, axis, end);
             }
         }
@@ -165,7 +155,7 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
 
 /// Velocity, smoke and temperature of the air that enters through a side.
 fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, axis: usize, end: usize) {
-    let key = format!("domain.walls.{}", SIDES[axis][end]);
+    let key = side_key(axis, end);
     let id = ui.id().with(("inflow", &key));
     let set = matches!(draft.get(&key), Some(Entry::Other(_)));
     let kept = ui.data(|data| data.get_temp::<[f32; 7]>(id)).filter(|_| set);
@@ -204,34 +194,38 @@ pub(in crate::app) fn inflow_text(values: [f32; 7]) -> String {
     )
 }
 
-/// Sets a side; a periodic one also sets the opposite side.
-fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: &str) {
-    let key = |end: usize| format!("domain.walls.{}", SIDES[axis][end]);
-    let other = match draft.get(&key(1 - end)) {
-        Some(Entry::Word(word)) => word.clone(),
-        _ => word(&scene.config.sides[axis][1 - end]).to_owned(),
-    };
-    // A side of the file comes with its velocity, temperature or formulas.
-    let own = |end: usize| word(&scene.config.sides[axis][end]);
-    let mut set = |end: usize, word: &str| match own(end) == word {
-        true => draft.unset(&key(end)),
-        false => draft.set(&key(end), Entry::Word(word.to_owned())),
-    };
-    set(end, chosen);
-    match (chosen == "periodic", other == "periodic") {
-        (true, false) => set(1 - end, chosen),
-        (false, true) => set(1 - end, if own(1 - end) == "periodic" { chosen } else { own(1 - end) }),
-        _ => {}
-    }
+/// Key of a side.
+fn side_key(axis: usize, end: usize) -> String {
+    format!("domain.walls.{}", SideName::ALL[axis][end].word())
 }
 
-fn word(side: &BoundaryCondition) -> &'static str {
-    match side {
-        BoundaryCondition::Closed => "closed",
-        BoundaryCondition::NoSlip(_) => "no-slip",
-        BoundaryCondition::Open => "open",
-        BoundaryCondition::Periodic => "periodic",
-        BoundaryCondition::Inflow(_) => "inflow",
+/// Condition of a side in the draft, or that of the scene.
+fn shown_side(draft: &Draft, scene: &Scene, axis: usize, end: usize) -> SideKind {
+    let drawn = match draft.get(&side_key(axis, end)) {
+        Some(Entry::Word(word)) => SideKind::from_word(word),
+        Some(Entry::Other(_)) => Some(SideKind::Inflow),
+        _ => None,
+    };
+    drawn.unwrap_or_else(|| SideKind::of(&scene.config.sides[axis][end]))
+}
+
+/// Sets a side; a periodic one also sets the opposite side.
+fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: SideKind) {
+    let other = shown_side(draft, scene, axis, 1 - end);
+    // A side of the file comes with its velocity, temperature or formulas.
+    let own = |end: usize| SideKind::of(&scene.config.sides[axis][end]);
+    let mut set = |end: usize, kind: SideKind| match kind {
+        _ if own(end) == kind => draft.unset(&side_key(axis, end)),
+        // An inflow is a table; its numbers follow below.
+        SideKind::Inflow => draft.set(&side_key(axis, end), Entry::Other(inflow_text([0.0; 7]))),
+        kind => draft.set(&side_key(axis, end), Entry::Word(kind.word().to_owned())),
+    };
+    set(end, chosen);
+    match (chosen == SideKind::Periodic, other == SideKind::Periodic) {
+        (true, false) => set(1 - end, chosen),
+        (false, true) if own(1 - end) == SideKind::Periodic => set(1 - end, chosen),
+        (false, true) => set(1 - end, own(1 - end)),
+        _ => {}
     }
 }
 
@@ -244,7 +238,7 @@ fn field(key: &'static str, whole: bool) -> Field<'static> {
 fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out: &mut Out) {
     let parameter = parameter::of(key);
     let Some(now) = scene.config.value_of(parameter) else { return };
-    let name = super::object_list::capitalised(parameter.key()).replace('_', " ");
+    let name = super::control::capitalised(parameter.key()).replace('_', " ");
     let name = if name == "Cfl" { "CFL".to_owned() } else { name };
     line(ui, &name, parameter.description, |ui| match (parameter.kind, now) {
         (Kind::Word(words), Value::Word(now)) => {
@@ -260,7 +254,7 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
             let mut x = draft.get(key).and_then(Entry::number).unwrap_or(f64::from(now));
             let speed = 0.02 * x.abs();
             let number = DragValue::new(&mut x).speed(speed).custom_formatter(|x, _| fine(x));
-            let response = field(key, false).show(ui, number.suffix(super::row::suffix(parameter)));
+            let response = field(key, false).show(ui, number.suffix(suffix(parameter)));
             out.places.insert(key, response.rect);
             if response.changed() {
                 draft.set(key, Entry::of(x as f32));
@@ -350,15 +344,29 @@ mod tests {
         let text = "[domain]\nwalls = { y_max = { no-slip = { velocity = [1, 0, 0] } }, y_min = { closed = { temperature = 9 } } }\n";
         let scene = Scene::parse("lid", text).unwrap();
         let mut draft = Draft::default();
-        for (end, kept) in [(1, "no-slip"), (0, "closed")] {
-            set_side(&mut draft, &scene, 1, end, "open");
+        for (end, kept) in [(1, SideKind::NoSlip), (0, SideKind::Closed)] {
+            set_side(&mut draft, &scene, 1, end, SideKind::Open);
             assert!(!draft.values.is_empty());
             set_side(&mut draft, &scene, 1, end, kept);
             assert_eq!(draft, Draft::default());
         }
-        set_side(&mut draft, &scene, 1, 1, "periodic");
+        set_side(&mut draft, &scene, 1, 1, SideKind::Periodic);
         assert_eq!(draft.values.len(), 2, "both ends");
-        set_side(&mut draft, &scene, 1, 1, "no-slip");
+        set_side(&mut draft, &scene, 1, 1, SideKind::NoSlip);
         assert_eq!(draft, Draft::default(), "both are as in the file");
+    }
+
+    /// Each condition of the list can be chosen; an inflow is a table, at rest until its numbers are set.
+    #[test]
+    fn every_declared_condition_of_a_side_can_be_chosen() {
+        let scene = Scene::parse("box", "[domain]\nwalls = \"closed\"\n").unwrap();
+        for (word, _) in SideKind::WORDS {
+            let kind = SideKind::from_word(word).unwrap();
+            let mut draft = Draft::default();
+            set_side(&mut draft, &scene, 0, 0, kind);
+            assert_eq!(shown_side(&draft, &scene, 0, 0), kind);
+            let edited = scene.edited(&draft.changes(&scene)).unwrap();
+            assert_eq!(SideKind::of(&edited.config.sides[0][0]), kind, "{word}");
+        }
     }
 }

@@ -74,7 +74,7 @@ fn differences(ui: &mut Ui, model: &Model) {
         }
         ui.end_row();
         for (name, a, b) in all {
-            ui.label(RichText::new(super::object_list::capitalised(&name)).color(theme::TEXT));
+            ui.label(RichText::new(super::control::capitalised(&name)).color(theme::TEXT));
             ui.label(RichText::new(a).color(theme::ACCENT));
             ui.label(RichText::new(b).color(theme::ACCENT));
             ui.end_row();

@@ -7,11 +7,11 @@ use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::render::Mode;
 use crate::scene::builtin;
-use crate::worker::State;
+use crate::worker::RunState;
 
 pub(super) fn show(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     title(ui, model, readout, out);
-    if let State::Failed(why) = &readout.status.state {
+    if let RunState::Failed(why) = &readout.status.state {
         broken(ui, why, out);
     }
     if let Some(trouble) = &readout.status.trouble {
@@ -97,11 +97,11 @@ fn recent(ui: &mut Ui, model: &Model, out: &mut Out) {
     }
 }
 
-fn state(state: &State) -> (String, egui::Color32) {
+fn state(state: &RunState) -> (String, egui::Color32) {
     let (text, color) = match state {
-        State::Running => ("running", theme::ACCENT),
-        State::Paused => ("paused", theme::QUIET),
-        State::Failed(_) => ("stopped", theme::ALARM),
+        RunState::Running => ("running", theme::ACCENT),
+        RunState::Paused => ("paused", theme::QUIET),
+        RunState::Failed(_) => ("stopped", theme::ALARM),
     };
     (text.into(), color)
 }
@@ -122,8 +122,8 @@ fn broken(ui: &mut Ui, why: &str, out: &mut Out) {
 
 fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     let status = &readout.status;
-    let running = status.state == State::Running;
-    let alive = !matches!(status.state, State::Failed(_));
+    let running = status.state == RunState::Running;
+    let alive = !matches!(status.state, RunState::Failed(_));
     let run = match (running, readout.pausing) {
         (true, true) => "Stop",
         (true, false) => "Pause",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Align, Id, Label, Layout, RichText, Ui, vec2};
 
-use super::object_list::{text_control, words_control};
+use super::control::{text_control, words_control};
 use super::row::{Row, switch};
 use super::section::{Head, section};
 use super::{Out, theme};

@@ -5,7 +5,7 @@ use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, RichText};
 use super::theme;
 use crate::app::model::{Model, Readout};
 use crate::app::settings::Ink;
-use crate::worker::State;
+use crate::worker::RunState;
 
 /// Width beyond which lines are wrapped \[pt\].
 const WIDTH: f32 = 560.0;
@@ -42,11 +42,13 @@ fn line(model: &Model, readout: &Readout) -> Option<(String, Color32)> {
         return Some((notice.clone(), theme::TEXT));
     }
     match &readout.status.state {
-        State::Failed(why) if !model.panel => Some((format!("The solver broke down: {why}"), theme::ALARM)),
-        State::Running if readout.stats.warning().is_some() => {
+        RunState::Failed(why) if !model.panel => {
+            Some((format!("The solver broke down: {why}"), theme::ALARM))
+        }
+        RunState::Running if readout.stats.warning().is_some() => {
             readout.stats.warning().map(|warning| (warning, theme::ALARM))
         }
-        State::Running if grows(model).is_some() => grows(model).map(|text| (text, theme::ALARM)),
+        RunState::Running if grows(model).is_some() => grows(model).map(|text| (text, theme::ALARM)),
         _ if model.hint => {
             let text = "Drag paints    right drag orbits    Space runs and pauses    F1 shows all keys";
             Some((text.into(), theme::TEXT))

@@ -8,6 +8,7 @@ use egui::{
     StrokeKind, Ui, pos2, vec2,
 };
 
+use super::shown_number::{short, suffix};
 use super::typed_number::typed;
 use super::{Out, theme};
 use crate::parameter::{Holder, Parameter, Scale, Value};
@@ -211,39 +212,11 @@ impl Row {
     }
 }
 
-/// The unit of a parameter, separated from its number.
-pub(super) fn suffix(parameter: &Parameter) -> String {
-    match parameter.short_unit() {
-        unit @ ("" | "°") => unit.to_owned(),
-        unit => format!(" {unit}"),
-    }
-}
-
 /// `color`, lightened to be distinct from the rail of a slider.
 pub(super) fn visible(color: Color32) -> Color32 {
     let lack = (0.42 - color.intensity()).max(0.0);
     let lift = |c: u8| (f32::from(c) + lack * 255.0).min(255.0) as u8;
     Color32::from_rgb(lift(color.r()), lift(color.g()), lift(color.b()))
-}
-
-/// Formats a number with this many decimals, or more if it is too small for them.
-fn short(value: f64, decimals: usize) -> String {
-    if value == 0.0 && decimals > 2 {
-        return "0".into();
-    }
-    let shown = format!("{value:.decimals$}");
-    let lost = value != 0.0 && value.abs() < 0.5 * 10f64.powi(1 - decimals as i32);
-    if lost { format!("{value:.*}", decimals + 2) } else { shown }
-}
-
-/// A number with four significant digits.
-pub(super) fn fine(value: f64) -> String {
-    let digits = match value.abs() {
-        x if x >= 1000.0 || x == 0.0 => 0,
-        x => (3 - x.log10().floor() as i32).clamp(0, 8) as usize,
-    };
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Text at the left of a row, after the mark of a changed value.
@@ -263,17 +236,4 @@ pub fn switch(ui: &mut Ui, parameter: &'static Parameter, on: &mut bool, out: &m
         let response = ui.checkbox(on, parameter.label).on_hover_text(help);
         out.places.insert(&parameter.path, response.rect);
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_numbers_do_not_read_as_zero() {
-        assert_eq!(short(0.0, 2), "0.00");
-        assert_eq!(short(0.02, 2), "0.0200");
-        assert_eq!(short(-0.3, 2), "-0.30");
-        assert_eq!(short(1234.5, 1), "1234.5");
-    }
 }

@@ -9,7 +9,7 @@ use crate::app::model::Model;
 use crate::app::settings::Ink;
 use crate::parameter::{self, Effect};
 
-use super::object_list::capitalised;
+use super::control::capitalised;
 
 const TABLES: [&str; 3] = ["smoke.red", "smoke.green", "smoke.blue"];
 

@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use egui::{Align, Align2, Color32, FontId, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
 use super::section::{Head, section};
+use super::shown_number::fine;
 use super::{Out, brush, row, theme};
 use crate::app::model::{Model, Readout};
 use crate::scene::memory;
 use crate::solver::{Stage, StepStats};
-use crate::worker::{State, Status};
+use crate::worker::{RunState, Status};
 
 /// Colours of the stages in the bar.
 const STAGES: [Color32; Stage::ALL.len()] = [
@@ -48,7 +49,7 @@ fn pace(ui: &mut Ui, readout: &Readout) {
 
 fn behind(status: &Status) -> String {
     match status.state {
-        State::Running if status.lag < 0.15 => "on time".into(),
+        RunState::Running if status.lag < 0.15 => "on time".into(),
         _ if status.speed == 0.0 => "-".into(),
         _ => format!("{:.1} s   {:.2}×", status.lag, status.speed),
     }
@@ -77,7 +78,7 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
         name(ui, "Mass [m³]").on_hover_text("Integral of each density over the box.");
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             for c in (0..3).rev() {
-                let text = row::fine(readout.stats.mass[c]);
+                let text = fine(readout.stats.mass[c]);
                 ui.label(RichText::new(text).monospace().color(colors[c]));
             }
         });
@@ -89,7 +90,7 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
     for c in 0..3 {
         line_plot(ui, rect, readout.masses.iter().map(|mass| mass[c] / most), colors[c]);
     }
-    title(ui, rect, "Mass of each smoke", &format!("{} m³", row::fine(most.into())));
+    title(ui, rect, "Mass of each smoke", &format!("{} m³", fine(most.into())));
     response.on_hover_text("Mass over the last steps, and the value at the top.");
 }
 
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_delay_is_shown_in_words_and_numbers() {
-        let running = Status { state: State::Running, speed: 1.0, ..Status::default() };
+        let running = Status { state: RunState::Running, speed: 1.0, ..Status::default() };
         assert_eq!(behind(&running), "on time");
         assert_eq!(behind(&Status { lag: 2.44, speed: 0.31, ..running }), "2.4 s   0.31×");
         assert_eq!(behind(&Status::default()), "-");

@@ -13,7 +13,7 @@ use crate::look::Scattering;
 use crate::parameter;
 use crate::render::Mode;
 use crate::scene::Scene;
-use crate::worker::State;
+use crate::worker::RunState;
 
 /// A panel and its environment.
 struct Rig {
@@ -341,7 +341,7 @@ fn showing_the_panel_changes_no_setting() {
 #[test]
 fn a_broken_solver_is_shown_with_its_reason_and_a_way_out() {
     let mut rig = Rig::new();
-    rig.readout.status.state = State::Failed("index out of bounds".into());
+    rig.readout.status.state = RunState::Failed("index out of bounds".into());
     rig.show([]);
     assert!(rig.says("broke down") && rig.says("index out of bounds"));
     let restart = rig.place("restart").center();
@@ -505,7 +505,7 @@ fn a_press_elsewhere_takes_the_keyboard_from_a_text_field() {
 #[test]
 fn the_first_lines_say_how_to_paint_also_while_it_runs() {
     let mut rig = Rig::new();
-    rig.readout.status.state = State::Running;
+    rig.readout.status.state = RunState::Running;
     rig.readout.stats.step = 30;
     rig.show([]);
     assert!(rig.says("Drag paints"), "{:?}", rig.texts);

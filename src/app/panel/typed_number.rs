@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use egui::{Align, DragValue, Id, Layout, Response, RichText, TextStyle, Ui, vec2};
 
-use super::row::fine;
+use super::shown_number::fine;
 use super::theme;
 
 /// Units that are converted: the unit of the field, the typed one, and its size.

@@ -57,9 +57,9 @@ fn an_orbit_does_not_paint() {
 fn space_runs_and_pauses() {
     let mut s = session();
     s.act(Action::RunPause);
-    until(&mut s, |s| s.readout.status.state == State::Running);
+    until(&mut s, |s| s.readout.status.state == RunState::Running);
     s.act(Action::RunPause);
-    until(&mut s, |s| s.readout.status.state == State::Paused);
+    until(&mut s, |s| s.readout.status.state == RunState::Paused);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn restart_begins_at_time_zero_with_the_settings_and_can_be_undone() {
     until_loaded(&mut s);
     assert_eq!((s.readout.shown, s.readout.stats.step), (0.0, 0));
     assert_eq!(s.model.settings.params.vorticity, 1.25);
-    assert_eq!(s.readout.status.state, State::Paused);
+    assert_eq!(s.readout.status.state, RunState::Paused);
     s.act(Action::Undo);
     until(&mut s, |s| s.readout.stats.step == 3);
     assert!(smoke(&s) == before);

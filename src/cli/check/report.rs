@@ -6,7 +6,9 @@ use super::disk::{Disk, Memory};
 use crate::cli::frames::Frames;
 use crate::cli::machine;
 use crate::foreign::{shortened, visible};
-use crate::parameter::{self, Holder};
+use crate::parameter::{
+    self, ForceKind, Holder, PlaceKind, RegionKind, SideKind, SideName, SolidKind, Worded,
+};
 use crate::probe::ProbePlace;
 use crate::scene::{Scene, SceneError};
 use crate::solver::{BoundaryCondition, Force, ForceField, Form, Region, Shape, Solid, Source};
@@ -103,37 +105,32 @@ fn number(value: parameter::Value) -> Value {
 }
 
 fn sides(scene: &Scene) -> Value {
-    let names = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
     let mut sides = Map::new();
-    for (axis, ends) in names.iter().enumerate() {
+    for (axis, ends) in SideName::ALL.iter().enumerate() {
         for (end, name) in ends.iter().enumerate() {
-            let (kind, velocity) = match scene.config.sides[axis][end] {
-                BoundaryCondition::Closed => ("closed", None),
-                BoundaryCondition::NoSlip(velocity) => ("no-slip", Some(velocity)),
-                BoundaryCondition::Open => ("open", None),
-                BoundaryCondition::Periodic => ("periodic", None),
-                BoundaryCondition::Inflow(inflow) => ("inflow", Some(inflow.velocity)),
+            let side = &scene.config.sides[axis][end];
+            let velocity = match side {
+                BoundaryCondition::NoSlip(velocity) => Some(*velocity),
+                BoundaryCondition::Inflow(inflow) => Some(inflow.velocity),
+                _ => None,
             };
-            let held = scene.config.held[axis][end];
-            sides.insert(
-                (*name).to_owned(),
-                json!({ "kind": kind, "velocity": velocity, "temperature": held }),
-            );
+            let (kind, held) = (SideKind::of(side).word(), scene.config.held[axis][end]);
+            let about = json!({ "kind": kind, "velocity": velocity, "temperature": held });
+            sides.insert(name.word().to_owned(), about);
         }
     }
     sides.into()
 }
 
 fn shape(shape: &Shape) -> Map<String, Value> {
-    let value = match shape {
-        Shape::Sphere { radius } => json!({ "shape": "sphere", "radius": radius }),
-        Shape::Box { size } => json!({ "shape": "box", "size": size }),
-        Shape::Cylinder { radius, height } => {
-            json!({ "shape": "cylinder", "radius": radius, "height": height })
-        }
-        Shape::Mesh(mesh) => json!({ "shape": "mesh", "triangles": mesh.triangles().len() }),
+    let mut about = match shape {
+        Shape::Sphere { radius } => json!({ "radius": radius }),
+        Shape::Box { size } => json!({ "size": size }),
+        Shape::Cylinder { radius, height } => json!({ "radius": radius, "height": height }),
+        Shape::Mesh(mesh) => json!({ "triangles": mesh.triangles().len() }),
     };
-    value.as_object().cloned().unwrap_or_default()
+    about["shape"] = json!(SolidKind::of(shape).word());
+    about.as_object().cloned().unwrap_or_default()
 }
 
 fn region(region: &Region) -> Value {
@@ -142,9 +139,10 @@ fn region(region: &Region) -> Value {
         Form::Card(card) => {
             Map::from_iter([("shape".to_owned(), json!("card")), ("size".to_owned(), json!(card.size()))])
         }
-        Form::Cloud(cloud) => {
-            Map::from_iter([("shape".to_owned(), json!("volume")), ("size".to_owned(), json!(cloud.size()))])
-        }
+        Form::Cloud(cloud) => Map::from_iter([
+            ("shape".to_owned(), json!(RegionKind::Volume.word())),
+            ("size".to_owned(), json!(cloud.size())),
+        ]),
     };
     about.insert("position".into(), json!(region.position));
     about.insert("scale".into(), json!(region.scale));
@@ -173,26 +171,28 @@ fn solid(solid: &Solid) -> Value {
 }
 
 fn force(force: &Force) -> Value {
-    match &force.field {
-        ForceField::Wind(vector) => json!({ "kind": "wind", "vector": vector }),
-        ForceField::Custom(_) => json!({ "kind": "custom" }),
+    let mut about = match &force.field {
+        ForceField::Wind(vector) => json!({ "vector": vector }),
+        ForceField::Custom(_) => json!({}),
         ForceField::Point { center, radius, strength, .. } => {
-            json!({ "kind": "point", "center": center, "radius": radius, "strength": strength })
+            json!({ "center": center, "radius": radius, "strength": strength })
         }
         ForceField::Vortex { center, axis, radius, strength } => {
-            json!({ "kind": "vortex", "center": center, "axis": axis, "radius": radius, "strength": strength })
+            json!({ "center": center, "axis": axis, "radius": radius, "strength": strength })
         }
-    }
+    };
+    about["kind"] = json!(ForceKind::of(&force.field).map_or("custom", ForceKind::word));
+    about
 }
 
 fn probe(probe: &crate::probe::Probe) -> Value {
     let place = match probe.place {
-        ProbePlace::Point(_) => "point",
-        ProbePlace::Line { .. } => "line",
-        ProbePlace::Plane { .. } => "plane",
-        ProbePlace::Box { .. } => "box",
-        ProbePlace::Side { .. } => "side",
-        ProbePlace::Solid(_) => "solid",
+        ProbePlace::Point(_) => PlaceKind::Point,
+        ProbePlace::Line { .. } => PlaceKind::Line,
+        ProbePlace::Plane { .. } => PlaceKind::Plane,
+        ProbePlace::Box { .. } => PlaceKind::Box,
+        ProbePlace::Side { .. } => PlaceKind::Side,
+        ProbePlace::Solid(_) => PlaceKind::Solid,
     };
-    json!({ "name": probe.name, "place": place, "columns": probe.columns() })
+    json!({ "name": probe.name, "place": place.word(), "columns": probe.columns() })
 }

@@ -19,7 +19,7 @@ pub(super) fn render() -> Vec<Parameter> {
             .of(look!(l => l.exposure))
             .slider("Exposure", -4.0..=4.0)
             .says("Brightness in stops: each doubles it."),
-        word("render.tone_map", words::TONE_MAP, LookOnly)
+        word::<ToneMap>("render.tone_map", LookOnly)
             .of(look!(l => l.tone))
             .says("Curve from radiance to the bytes of a picture."),
         plain("render.outline", Kind::Flag, "", SHARE, LookOnly)
@@ -77,7 +77,7 @@ pub(super) fn medium() -> Vec<Parameter> {
             .slider("Glow temperature", 10.0..=1000.0)
             .logarithmic()
             .says("Temperature excess that radiates like 2000 K, orange-white."),
-        word("render.medium.scattering", words::SCATTERING, LookOnly)
+        word::<Scattering>("render.medium.scattering", LookOnly)
             .of(look!(l => l.scattering))
             .labelled("Multiple scattering")
             .says("Model of light scattered more than once, which makes smoke softer and brighter inside."),
@@ -183,7 +183,7 @@ pub(super) fn camera() -> Vec<Parameter> {
         vector("render.camera.up", "-", ANY, LookOnly).says("Up direction of the picture; absent: y."),
         number("render.camera.fov", "degrees", 1.0..=170.0, LookOnly)
             .says("Vertical field of view; absent: 34."),
-        word("render.camera.projection", words::CAMERA_PROJECTION, LookOnly)
+        word::<CameraProjection>("render.camera.projection", LookOnly)
             .default("\"perspective\"")
             .says("Perspective or parallel rays."),
         number("render.camera.aperture", "m", 0.0..=100.0, LookOnly)

@@ -1,11 +1,11 @@
 //! The floor behind the smoke, a row of pixels at a time. `shaders/scene.frag` has the same formulas.
 
-use crate::render::camera::Axes;
+use crate::render::camera::{Axes, FAR};
 use crate::render::floor::FloorLight;
 use crate::render::light::{LightVolume, Lit};
 use crate::render::medium::Medium;
 use crate::render::noise;
-use crate::render::scene::{FAR, FLOOR_ENDS};
+use crate::render::scene::FLOOR_ENDS;
 use crate::render::stage::Stage;
 use crate::render::tone::whole;
 use crate::simd::{dispatch, greatest, least};

@@ -18,10 +18,10 @@ use nalgebra::Vector3;
 
 use super::reference::Smoke;
 use crate::look::Look;
-use crate::render::camera::{Ray, away_from_zero, box_span};
+use crate::render::camera::{FAR, Ray, away_from_zero, box_span};
 use crate::render::glossy::{Coat, Facet};
 use crate::render::lamp::Lamp;
-use crate::render::scene::{FAR, floor_shown};
+use crate::render::scene::floor_shown;
 use crate::render::solid::{self, Solid};
 use crate::render::stage::Stage;
 use crate::snapshot::BRICK;

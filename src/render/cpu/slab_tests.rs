@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::comm::{Comm, ThreadRanks};
-use crate::look::{Camera, Emitter, Light, Projection};
+use crate::look::{Camera, CameraProjection, Emitter, Light};
 use crate::render::exposure::{exposed, exposed_slab, reach};
 use crate::render::procedural::{Tint, plume};
 use crate::render::sprite::{motion, motion_of_slabs};
@@ -86,7 +86,7 @@ fn eyes_at_all_sides_of_the_slabs_see_the_bytes_of_one_process() {
         ([0.5 * x, 0.5 * y, -2.0], [0.5 * x, 0.5 * y, 0.0]),
         ([x + 2.0, 0.5 * y, 0.5 * z], [0.5 * x, 0.5 * y, 0.5 * z]),
     ] {
-        let camera = Camera { position, target, projection: Projection::Orthographic, ..framing };
+        let camera = Camera { position, target, projection: CameraProjection::Orthographic, ..framing };
         check("parallel rays", &snapshot, &look, &camera, Quality::FINAL);
     }
 }
@@ -247,7 +247,7 @@ fn motion_in_the_picture_of_slabs_has_the_bytes_of_one_process() {
     let inside = Camera { position: [0.1 * x, 0.3 * y, 0.5 * z], ..framing };
     let beyond = Camera { position: [0.5 * x, 0.5 * y, z + 2.0], ..framing };
     let flat =
-        Camera { position: [x + 2.0, 0.5 * y, 0.5 * z], projection: Projection::Orthographic, ..framing };
+        Camera { position: [x + 2.0, 0.5 * y, 0.5 * z], projection: CameraProjection::Orthographic, ..framing };
     for camera in [framing, inside, beyond, flat] {
         let whole = motion(&snapshot, &look, &camera, SIZE, 0.1);
         assert!(whole.iter().filter(|m| m[0].abs() > 1e-3).count() > 100, "it moves");

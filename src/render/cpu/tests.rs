@@ -5,7 +5,7 @@ use half::f16;
 use super::reference::{Lattice, plain};
 use super::*;
 use crate::grid::Dims;
-use crate::look::{Camera, Look, Projection};
+use crate::look::{Camera, CameraProjection, Look};
 use crate::render::camera::Ray;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Written;
@@ -69,7 +69,7 @@ fn each_level(
 
 #[test]
 fn packets_march_through_shaded_smoke_as_single_rays_do() {
-    use Projection::{Orthographic, Perspective};
+    use CameraProjection::{Orthographic, Perspective};
     let cases = [
         ([40, 56, 36], 0.02, Perspective),
         ([33, 17, 1], 0.05, Perspective),

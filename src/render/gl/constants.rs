@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use crate::look::srgb;
 use crate::render::cpu::{FEW_WEIGHTS, LEAST};
-use crate::render::{colormap, cursor, distance, glossy, lamp, lines, medium, noise, scene, slice, tone};
+use crate::render::{
+    camera, colormap, cursor, distance, glossy, lamp, lines, medium, noise, scene, slice, tone,
+};
 
 /// Declares all constants that shaders share with the processor's renderer.
 pub(super) fn declarations() -> String {
@@ -13,7 +15,7 @@ pub(super) fn declarations() -> String {
     all.number("FEW_WEIGHTS", FEW_WEIGHTS);
     all.whole("NOISE_MASK", noise::TILE - 1);
     all.number("PI", std::f32::consts::PI);
-    all.number("FAR", scene::FAR);
+    all.number("FAR", camera::FAR);
     all.vector("FLOOR_ENDS", scene::FLOOR_ENDS);
     all.number("COAT_FADES", glossy::FADES);
     all.number("COAT_NORMAL", glossy::NORMAL);

@@ -38,13 +38,12 @@ use glium::uniforms::UniformValue;
 use glium::{DrawParameters, Rect, Surface};
 use half::f16;
 
-use super::camera::Axes;
+use super::camera::{Axes, FAR};
 use super::cpu::halves;
 use super::flow::{self, Flow};
 use super::lines::{self, Line};
 use super::medium::Medium;
 use super::quantity::{Quantity, THICKNESS};
-use super::scene::FAR;
 use super::slice::{self, Slice};
 use super::stage::LocalView;
 use super::{Mode, Quality, RenderError, View, noise};

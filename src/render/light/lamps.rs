@@ -11,15 +11,12 @@ use super::{LightVolume, Points, sun};
 #[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::render::camera::{Ray, box_span};
+use crate::render::camera::{FAR, Ray, box_span};
 use crate::render::exp::exp;
 use crate::render::glossy::Facet;
 use crate::render::lamp::{Arriving, Lamp};
-use crate::render::medium::Medium;
-use crate::render::scene::FAR;
+use crate::render::medium::{Medium, Phase};
 use crate::render::trilinear::trilinear;
-
-use super::ordinates::Phase;
 
 /// A light, and what lies between it and each point.
 #[derive(Clone, Debug)]

@@ -21,6 +21,7 @@ mod sweep;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
+use crate::render::medium::Phase;
 use crate::render::surround::Surround;
 use levels::{Color, Grid};
 use sweep::sweep_half;
@@ -31,18 +32,9 @@ const DIRECTIONS: usize = 14;
 const FACE: f32 = 1.0 / 15.0;
 const CORNER: f32 = 0.075;
 
-/// A phase function with its forward peak taken off.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::render) struct Phase {
-    /// Share of scattered light that counts as not scattered.
-    pub forward: f32,
-    /// Mean cosine of the rest.
-    pub g: f32,
-}
-
 /// Cubes of medium.
 #[derive(Clone, Debug)]
-pub(super) struct Medium {
+pub(super) struct MediumCubes {
     pub dims: Dims,
     /// Edge of a cube \[m\].
     pub h: f32,
@@ -59,7 +51,7 @@ pub(super) struct Medium {
     pub lamps: Option<[[Vec<f32>; 4]; 3]>,
 }
 
-impl Default for Medium {
+impl Default for MediumCubes {
     fn default() -> Self {
         Self {
             dims: Dims { nx: 1, ny: 1, nz: 1 },
@@ -134,7 +126,7 @@ impl Solver {
     /// floor, and elsewhere those of a clear sky.
     pub fn solve(
         &mut self,
-        medium: &Medium,
+        medium: &MediumCubes,
         phase: Phase,
         outside: &Outside,
         sweeps: Sweeps,
@@ -246,7 +238,7 @@ mod tests {
         let cells = dims.cells();
         let at = |n: usize| [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
         let three = |x: f32| [vec![x; cells], vec![x; cells], vec![x; cells]];
-        let medium = Medium {
+        let medium = MediumCubes {
             dims,
             h: 0.1,
             extinction: (0..cells).map(|n| extinction(at(n))).collect(),

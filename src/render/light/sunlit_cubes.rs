@@ -3,10 +3,9 @@
 use rayon::prelude::*;
 
 use super::LightVolume;
-use super::ordinates::Phase;
 use super::towards::{CHUNK, Lane};
 use crate::render::exp::exp;
-use crate::render::medium::Medium;
+use crate::render::medium::{Medium, Phase};
 use crate::simd::dispatch;
 
 impl LightVolume {

@@ -1,12 +1,13 @@
 //! Floor and solids among the cubes: they hide light, and reflect it as Lambertian surfaces.
 
 use super::LightVolume;
-use super::ordinates::{FloorBelow, Phase};
+use super::ordinates::FloorBelow;
 use crate::grid::Dims;
 use crate::look::Look;
+use crate::render::camera::unit;
 use crate::render::exp::exp;
 use crate::render::floor::open_sky;
-use crate::render::medium::Medium;
+use crate::render::medium::{Medium, Phase};
 use crate::render::solid::Solid;
 
 /// Optical depth of a cube full of a solid.
@@ -66,7 +67,7 @@ impl LightVolume {
                 |by: f32| solid.distance(std::array::from_fn(|b| middle[b] + if a == b { by } else { 0.0 }));
             at(step) - at(-step)
         });
-        let normal = super::unit(slope);
+        let normal = unit(slope);
         let cosine = (0..3).map(|a| normal[a] * sun[a]).sum::<f32>();
         let outside: [f32; 3] = std::array::from_fn(|a| middle[a] + normal[a] * (0.1 * h - distance));
         let lamps = self.lamps_on(outside, normal, 0.0);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::look::{Lens, Projection, Scattering, ToneMap};
+use crate::look::{CameraProjection, Lens, Scattering, ToneMap};
 use crate::scene::builtin;
 use crate::solver::Ambient;
 
@@ -191,7 +191,10 @@ const CHANGES: [Change; 40] = [
     |s, x| (s.camera.target, s.camera.up) = (three(x, 14), [0.1 * x[15], 1.0, 0.0]),
     |s, x| s.camera.fov = 1.0 + 169.0 * x[16],
     |s, x| s.camera.lens = Lens { aperture: x[4], focus: 5.0 * x[5], shutter: x[6] },
-    |s, x| s.camera.projection = [Projection::Perspective, Projection::Orthographic][usize::from(x[3] > 0.5)],
+    |s, x| {
+        s.camera.projection =
+            [CameraProjection::Perspective, CameraProjection::Orthographic][usize::from(x[3] > 0.5)]
+    },
 ];
 
 fn three(x: &[f32], from: usize) -> [f32; 3] {

@@ -76,7 +76,7 @@ fn stencil(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &We
     _mm_min_ps(_mm_max_ps(value, low), high)
 }
 
-/// See [`super::together::velocity`].
+/// See [`super::interleaved_cubic::velocity`].
 #[target_feature(enable = "avx2,fma")]
 pub fn velocity_row(
     field: &Staggered,
@@ -149,7 +149,7 @@ fn staggered_weights(curve: Curve, departures: &[Departures; 3], t: usize) -> We
     }
 }
 
-/// See [`super::together::cubic_row`].
+/// See [`super::interleaved_cubic::cubic_row`].
 #[target_feature(enable = "avx2,fma")]
 pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let mut departures = Departures::default();

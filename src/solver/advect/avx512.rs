@@ -200,7 +200,7 @@ struct StaggeredDepartures {
     runs: u32,
 }
 
-/// See [`super::together::velocity`].
+/// See [`super::interleaved_cubic::velocity`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn velocity_row(
     field: &Staggered,
@@ -360,7 +360,7 @@ struct CellDepartures {
     of: [[Line; 4]; 3],
 }
 
-/// See [`super::together::cubic_row`].
+/// See [`super::interleaved_cubic::cubic_row`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) {
     let back = &row.back[..out.len()];
@@ -472,7 +472,7 @@ pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[[f32; 4]; 4]]) {
     }
 }
 
-/// See [`super::together::interleave`].
+/// See [`super::interleaved_cubic::interleave`].
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 pub fn interleave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let (first, whole) = whole_lines(out);

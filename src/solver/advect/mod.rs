@@ -16,19 +16,23 @@ mod avx2;
 mod avx512;
 pub mod conservative;
 mod cubic;
+mod interleaved_cubic;
+mod maccormack;
 mod monotone;
+mod semi_lagrangian;
 mod staggered;
-mod together;
 pub mod trace;
 
 pub use self::cubic::Curve;
 use self::cubic::cubic;
+pub use self::interleaved_cubic::{interleave, velocity};
+pub use self::maccormack::{Correction, correct_component, correct_scalars};
 use self::monotone::monotone;
+pub use self::semi_lagrangian::linear_pair;
+use self::semi_lagrangian::{linear_four, linear_one};
 pub use self::staggered::Staggered;
-pub use self::together::{interleave, velocity};
-use self::trace::{Departures, RUN, linear, locate};
+use self::trace::{Departures, RUN, locate};
 use super::sides::SampleBounds;
-use super::storage::cells::Cells;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 use crate::simd::{dispatch, greatest, least};
@@ -53,18 +57,6 @@ pub enum Interpolation {
     Monotone,
 }
 
-/// Extra fields of schemes that look forward.
-pub struct Correction {
-    pub forward: Cells,
-    pub component: Vec<f32>,
-    pub scalars: Cells,
-}
-
-impl Correction {
-    /// Floats for each value of the layout.
-    pub const FLOATS: usize = 4 + 1 + 4;
-}
-
 /// Advects one row of scalars: `out` is the value of `field` at the departure point of each cell.
 pub fn scalars(
     kind: Interpolation,
@@ -75,7 +67,7 @@ pub fn scalars(
 ) {
     match kind {
         Interpolation::Linear => linear_four(row, bounds, field, out),
-        Interpolation::Cubic(curve) => together::cubic_row(curve, row, bounds, field, out),
+        Interpolation::Cubic(curve) => interleaved_cubic::cubic_row(curve, row, bounds, field, out),
         Interpolation::Monotone => monotone_four(row, bounds, field, out),
     }
 }
@@ -90,40 +82,6 @@ pub fn component(kind: Interpolation, row: Row, bounds: &SampleBounds, field: &[
     }
 }
 
-/// MacCormack's second pass over one row of scalars. `advected` is `field` after the first, linear pass.
-/// `forward` is the displacement of each value in the coming step. `out` gets the corrected row.
-pub fn correct_scalars(
-    row: Row,
-    forward: &[[f32; 4]],
-    bounds: &SampleBounds,
-    fields: [&[[f32; 4]]; 2],
-    at: usize,
-    out: &mut [[f32; 4]],
-) {
-    correct_four(row, forward, bounds, fields, at, out);
-}
-
-/// MacCormack's second pass over one row of a velocity component.
-pub fn correct_component(
-    row: Row,
-    forward: &[[f32; 4]],
-    bounds: &SampleBounds,
-    fields: [&[f32]; 2],
-    at: usize,
-    out: &mut [f32],
-) {
-    let fields = fields.map(bytemuck::cast_slice);
-    correct_one(row, forward, bounds, fields, at, bytemuck::cast_slice_mut(out));
-}
-
-dispatch! { fn linear_one(row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = linear_kernel, 1; }
-dispatch! { fn linear_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = linear_kernel, 4; }
-dispatch! {
-    /// As [`Interpolation::Linear`] of [`scalars`], for two fields with the same departure points.
-    pub fn linear_pair(
-        row: Row, bounds: &SampleBounds, fields: [&[[f32; 4]]; 2], out: [&mut [[f32; 4]]; 2],
-    ) = pair_kernel;
-}
 dispatch! {
     fn cubic_one(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1;
 }
@@ -136,17 +94,6 @@ dispatch! {
 dispatch! {
     fn monotone_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = monotone_kernel, 4;
 }
-dispatch! {
-    fn correct_one(
-        row: Row, forward: &[[f32; 4]], bounds: &SampleBounds, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
-    ) = correct_kernel, 1;
-}
-dispatch! {
-    fn correct_four(
-        row: Row, forward: &[[f32; 4]], bounds: &SampleBounds, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
-    ) = correct_kernel, 4;
-}
-
 /// Runs `$body` for the departure point of every value of a row, with its number in the row, the position of
 /// the value below the departure point, and the fractions above that. It is a macro because a closure that is
 /// not inlined would be compiled for the baseline instruction set.
@@ -169,31 +116,7 @@ macro_rules! for_departures {
         }
     };
 }
-
-#[inline(always)]
-fn linear_kernel<const FMA: bool, const N: usize>(
-    row: Row,
-    bounds: &SampleBounds,
-    field: &[[f32; N]],
-    out: &mut [[f32; N]],
-) {
-    for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
-        out[t] = linear::<FMA, N>(field, at, bounds, fraction);
-    });
-}
-
-#[inline(always)]
-fn pair_kernel<const FMA: bool>(
-    row: Row,
-    bounds: &SampleBounds,
-    [one, other]: [&[[f32; 4]]; 2],
-    [to_one, to_other]: [&mut [[f32; 4]]; 2],
-) {
-    for_departures!(FMA, row.origin, row.back, to_one.len(), bounds, |t, at, fraction| {
-        to_one[t] = linear::<FMA, 4>(one, at, bounds, fraction);
-        to_other[t] = linear::<FMA, 4>(other, at, bounds, fraction);
-    });
-}
+use for_departures;
 
 #[inline(always)]
 fn cubic_kernel<const FMA: bool, const N: usize>(
@@ -218,47 +141,6 @@ fn monotone_kernel<const FMA: bool, const N: usize>(
     for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
         out[t] = monotone::<FMA, N>(field, at, bounds, fraction);
     });
-}
-
-#[inline(always)]
-fn correct_kernel<const FMA: bool, const N: usize>(
-    row: Row,
-    forward: &[[f32; 4]],
-    bounds: &SampleBounds,
-    [field, advected]: [&[[f32; N]]; 2],
-    at: usize,
-    out: &mut [[f32; N]],
-) {
-    let count = out.len();
-    // The error of a trace forth and back, for each value.
-    for_departures!(FMA, row.origin, forward, count, bounds, |t, departure, fraction| {
-        out[t] = linear::<FMA, N>(advected, departure, bounds, fraction);
-    });
-    let (before, advected) = (&field[at..][..count], &advected[at..][..count]);
-    for_departures!(FMA, row.origin, row.back, count, bounds, |t, departure, _| {
-        let (low, high) = min_max::<N>(field, departure, bounds);
-        for c in 0..N {
-            let corrected = advected[t][c] + 0.5 * (before[t][c] - out[t][c]);
-            out[t][c] = least(greatest(corrected, low[c]), high[c]);
-        }
-    });
-}
-
-/// Least and greatest of the eight values around a departure point.
-#[inline(always)]
-fn min_max<const N: usize>(field: &[[f32; N]], at: usize, bounds: &SampleBounds) -> ([f32; N], [f32; N]) {
-    let (mut low, mut high) = (field[at], field[at]);
-    for z in [0, bounds.plane] {
-        for y in [0, bounds.row] {
-            for value in &field[at + y + z..][..2] {
-                for c in 0..N {
-                    low[c] = least(value[c], low[c]);
-                    high[c] = greatest(value[c], high[c]);
-                }
-            }
-        }
-    }
-    (low, high)
 }
 
 /// Densities and temperatures below this are set to 0.

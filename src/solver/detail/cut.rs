@@ -26,9 +26,9 @@ const LEAST: f32 = 0.02;
 /// Share of the largest imbalance that may remain.
 const TOLERANCE: f64 = 1e-7;
 
-/// The grids.
+/// The coarse grid of the velocity and the finer one of the smoke.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct TwoGrids {
     pub finer: usize,
     pub coarse: Layout,
     pub fine: Layout,
@@ -61,7 +61,7 @@ pub struct CutCells {
     candidates: Vec<(u32, u16)>,
 }
 
-impl Place {
+impl TwoGrids {
     fn fine_at(&self, at: [usize; 3]) -> usize {
         self.fine.at(at[0] as isize, at[1] as isize, at[2] as isize)
     }
@@ -75,9 +75,9 @@ impl Place {
         let (first, n) = (cell_of(self.coarse, at).map(|x| x * self.finer), self.finer);
         let (b, c) = ((component + 1) % 3, (component + 2) % 3);
         (0..n * n).map(move |part| {
-            let mut place = first;
-            (place[b], place[c]) = (place[b] + part % n, place[c] + part / n);
-            self.fine_at(place)
+            let mut cell = first;
+            (cell[b], cell[c]) = (cell[b] + part % n, cell[c] + part / n);
+            self.fine_at(cell)
         })
     }
 
@@ -128,15 +128,15 @@ impl CutCells {
     }
 
     /// The faces of cells that are not wholly open, beside the solids of the `fine` grid at `poses`.
-    pub fn faces(&mut self, place: Place, fine: &Voxels, poses: &[SolidPose]) -> &CutFaces {
+    pub fn faces(&mut self, grids: TwoGrids, fine: &Voxels, poses: &[SolidPose]) -> &CutFaces {
         if !self.known {
-            self.find_cells(place, fine);
-            self.find_parts(place, fine);
+            self.find_cells(grids, fine);
+            self.find_parts(grids, fine);
             for component in 0..3 {
-                self.find_faces(place, fine, poses, component);
+                self.find_faces(grids, fine, poses, component);
             }
-            self.add_neighbors(place);
-            self.find_parts(place, fine);
+            self.add_neighbors(grids);
+            self.find_parts(grids, fine);
             self.known = true;
         }
         &self.faces
@@ -144,9 +144,9 @@ impl CutCells {
 
     /// Turns means over the finer cells of each cell, those inside solids counted as 0, into means over the air. [`faces`](Self::faces)
     /// must have been called.
-    pub fn average_over_air(&self, place: Place, means: &mut [[f32; 4]]) {
+    pub fn average_over_air(&self, grids: TwoGrids, means: &mut [[f32; 4]]) {
         debug_assert!(self.known, "the cells beside solids are not known");
-        let (own, count) = (place.coarse.own(), place.finer.pow(3));
+        let (own, count) = (grids.coarse.own(), grids.finer.pow(3));
         let cells = self.cells.iter().zip(self.parts.chunks_exact(count));
         for (&(cell, _), parts) in cells.filter(|((cell, _), _)| own.contains(&(*cell as usize))) {
             let air = parts.iter().filter(|part| **part != NONE).count();
@@ -158,31 +158,31 @@ impl CutCells {
     }
 
     /// Replaces the velocity on the finer faces of cut cells in `out`, from the `velocity` of their faces, whose `cuts` are [`faces`](Self::faces).
-    pub fn pass(&mut self, place: Place, velocity: &Faces, cuts: &Cuts, out: &mut Faces) {
+    pub fn pass(&mut self, grids: TwoGrids, velocity: &Faces, cuts: &Cuts, out: &mut Faces) {
         for component in 0..3 {
-            let shares = self.shares[component].chunks_exact(place.finer * place.finer);
+            let shares = self.shares[component].chunks_exact(grids.finer * grids.finer);
             for (cut, shares) in cuts.faces[component].iter().zip(shares) {
                 let mean = cut.stopped(velocity[component][cut.at as usize]);
-                for (to, share) in place.parts(component, cut.at).zip(shares) {
+                for (to, share) in grids.parts(component, cut.at).zip(shares) {
                     out[component][to] = mean * share;
                 }
             }
         }
-        self.balance(place, out);
+        self.balance(grids, out);
     }
 
     /// Finds the cells with cut faces, and those wholly inside solids.
-    fn find_cells(&mut self, place: Place, fine: &Voxels) {
+    fn find_cells(&mut self, grids: TwoGrids, fine: &Voxels) {
         let Self { cells, filled, .. } = self;
         cells.clear();
         for component in 0..3 {
             let beside =
                 fine.cuts.faces[component].iter().zip(&fine.owners[component]).flat_map(|(cut, &owner)| {
-                    let at = cell_of(place.fine, cut.at);
-                    let [below, above] = place.beside(place.fine, component, at);
+                    let at = cell_of(grids.fine, cut.at);
+                    let [below, above] = grids.beside(grids.fine, component, at);
                     let cell =
-                        move |at: [usize; 3]| (place.coarse_at(at.map(|x| x / place.finer)) as u32, owner);
-                    let within = !at[component].is_multiple_of(place.finer);
+                        move |at: [usize; 3]| (grids.coarse_at(at.map(|x| x / grids.finer)) as u32, owner);
+                    let within = !at[component].is_multiple_of(grids.finer);
                     [below.filter(|_| !within), above].into_iter().flatten().map(cell)
                 });
             cells.extend(beside);
@@ -191,22 +191,22 @@ impl CutCells {
             cells.dedup_by_key(|(at, _)| *at);
         }
         let is_filled = |(cell, _): &(u32, u16)| {
-            let first = place.first(*cell);
-            (0..place.finer.pow(3))
-                .all(|index| fine.flags[place.fine_at(place.within(first, index))] & SOLID != 0)
+            let first = grids.first(*cell);
+            (0..grids.finer.pow(3))
+                .all(|index| fine.flags[grids.fine_at(grids.within(first, index))] & SOLID != 0)
         };
         refill(filled, cells.iter().filter(|cell| is_filled(cell)).copied());
         cells.retain(|cell| !is_filled(cell));
     }
 
     /// Adds the cells without solids beside faces that are not wholly open: what crosses them is divided otherwise too.
-    fn add_neighbors(&mut self, place: Place) {
+    fn add_neighbors(&mut self, grids: TwoGrids) {
         let Self { faces, cells, filled, .. } = self;
         let known = cells.len();
         for (component, faces) in faces.iter().enumerate() {
             for Found { cut, owner } in faces {
-                let beside = place.beside(place.coarse, component, cell_of(place.coarse, cut.at));
-                for cell in beside.into_iter().flatten().map(|at| place.coarse_at(at) as u32) {
+                let beside = grids.beside(grids.coarse, component, cell_of(grids.coarse, cut.at));
+                for cell in beside.into_iter().flatten().map(|at| grids.coarse_at(at) as u32) {
                     let is_known =
                         |list: &[(u32, u16)]| list.binary_search_by_key(&cell, |(at, _)| *at).is_ok();
                     if !is_known(&cells[..known]) && !is_known(filled) {
@@ -221,9 +221,9 @@ impl CutCells {
     }
 
     /// Finds the connected parts of the cells, and the one that the flow passes.
-    fn find_parts(&mut self, place: Place, fine: &Voxels) {
+    fn find_parts(&mut self, grids: TwoGrids, fine: &Voxels) {
         let Self { cells, parts, main, open, inner, .. } = self;
-        let finer = place.finer;
+        let finer = grids.finer;
         let (count, of_cell) = (finer.pow(3), 3 * finer * finer * (finer - 1));
         refill(open, (0..of_cell * cells.len()).map(|_| 0.0));
         refill(inner, open.iter().map(|_| 0.0));
@@ -231,16 +231,16 @@ impl CutCells {
         refill(main, cells.iter().map(|_| NONE));
         let tasks = cells.par_iter().zip(parts.par_chunks_exact_mut(count)).zip(main.par_iter_mut());
         tasks.zip(open.par_chunks_exact_mut(of_cell)).for_each(|(((&(cell, _), parts), main), open)| {
-            let first = place.first(cell);
-            let at = |by: [usize; 3]| place.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
+            let first = grids.first(cell);
+            let at = |by: [usize; 3]| grids.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
             for (index, part) in parts.iter_mut().enumerate() {
-                let is_solid = fine.flags[place.fine_at(place.within(first, index))] & SOLID != 0;
+                let is_solid = fine.flags[grids.fine_at(grids.within(first, index))] & SOLID != 0;
                 *part = if is_solid { NONE } else { index as u8 };
             }
-            for ((axis, by), open) in place.inner().zip(open.iter_mut()) {
+            for ((axis, by), open) in grids.inner().zip(open.iter_mut()) {
                 let mut below = by;
                 below[axis] -= 1;
-                let ends = [parts[place.index(below)], parts[place.index(by)]];
+                let ends = [parts[grids.index(below)], parts[grids.index(by)]];
                 *open = if ends.contains(&NONE) { 0.0 } else { fine.cuts.open(axis, at(by)) };
                 if *open > 0.0 && ends[0] != ends[1] {
                     parts.iter_mut().filter(|part| **part == ends[1]).for_each(|part| *part = ends[0]);
@@ -252,8 +252,8 @@ impl CutCells {
                 for part in 0..finer * finer {
                     let mut by = [0; 3];
                     (by[axis], by[b], by[c]) = (side * (finer - 1), part % finer, part / finer);
-                    let face = at(by) + side * place.fine.strides()[axis];
-                    let of = parts[place.index(by)];
+                    let face = at(by) + side * grids.fine.strides()[axis];
+                    let of = parts[grids.index(by)];
                     if of != NONE && fine.flags[face] & CLOSED << axis == 0 {
                         wide[usize::from(of)] += fine.cuts.open(axis, face);
                     }
@@ -265,16 +265,16 @@ impl CutCells {
     }
 
     /// Finds how much of each face of a component is open, and how its flux is divided.
-    fn find_faces(&mut self, place: Place, fine: &Voxels, poses: &[SolidPose], component: usize) {
+    fn find_faces(&mut self, grids: TwoGrids, fine: &Voxels, poses: &[SolidPose], component: usize) {
         let Self { faces, shares, cells, filled, parts, main, candidates, .. } = self;
-        let (finer, stride) = (place.finer, place.coarse.strides()[component]);
+        let (finer, stride) = (grids.finer, grids.coarse.strides()[component]);
         let (count, of_face) = (finer.pow(3), finer * finer);
         candidates.clear();
         for &(cell, owner) in cells.iter().chain(&*filled) {
-            let index = cell_of(place.coarse, cell)[component];
-            let last = place.coarse.dims.array()[component];
+            let index = cell_of(grids.coarse, cell)[component];
+            let last = grids.coarse.dims.array()[component];
             let mut add = |index: usize, at: usize| {
-                let [low, high] = place.walls[component];
+                let [low, high] = grids.walls[component];
                 if !(index == 0 && low || index == last && high) {
                     candidates.push((at as u32, owner));
                 }
@@ -282,10 +282,10 @@ impl CutCells {
             add(index, cell as usize);
             add(index + 1, cell as usize + stride);
             // Both sides of a periodic box are one.
-            if place.periodic[component] && index == 0 {
+            if grids.periodic[component] && index == 0 {
                 add(last, cell as usize + last * stride);
             }
-            if place.periodic[component] && index + 1 == last {
+            if grids.periodic[component] && index + 1 == last {
                 add(0, cell as usize + stride - last * stride);
             }
         }
@@ -294,9 +294,9 @@ impl CutCells {
         candidates.dedup_by_key(|(at, _)| *at);
         // Whether the flow of a cell goes through one of its finer cells.
         let carries = |at: [usize; 3]| {
-            let cell = place.coarse_at(at.map(|x| x / finer)) as u32;
-            let index = place.index(at.map(|x| x % finer));
-            fine.flags[place.fine_at(at)] & SOLID == 0
+            let cell = grids.coarse_at(at.map(|x| x / finer)) as u32;
+            let index = grids.index(at.map(|x| x % finer));
+            fine.flags[grids.fine_at(at)] & SOLID == 0
                 && cells
                     .binary_search_by_key(&cell, |(at, _)| *at)
                     .map_or(true, |own| main[own] != NONE && parts[own * count + index] == main[own])
@@ -307,8 +307,8 @@ impl CutCells {
         refill(shares, (0..of_face * list.len()).map(|_| 0.0));
         list.par_iter_mut().zip(shares.par_chunks_exact_mut(of_face)).for_each(|(found, shares)| {
             let (mut push, mut shut) = (0.0, 0.0);
-            for (at, share) in place.parts(component, found.cut.at).zip(&mut *shares) {
-                let [below, above] = place.beside(place.fine, component, cell_of(place.fine, at as u32));
+            for (at, share) in grids.parts(component, found.cut.at).zip(&mut *shares) {
+                let [below, above] = grids.beside(grids.fine, component, cell_of(grids.fine, at as u32));
                 let joins = [below, above].into_iter().flatten().all(carries);
                 let cut = fine.cuts.find(component, at);
                 let open = if joins { cut.map_or(1.0, |cut| cut.open) } else { 0.0 };
@@ -338,40 +338,40 @@ impl CutCells {
     }
 
     /// Sets the velocities on the inner faces of the cells.
-    fn balance(&mut self, place: Place, out: &mut Faces) {
+    fn balance(&mut self, grids: TwoGrids, out: &mut Faces) {
         let Self { cells, parts, open, inner, .. } = self;
         if cells.is_empty() {
             return;
         }
-        let (finer, of_cell) = (place.finer, open.len() / cells.len());
+        let (finer, of_cell) = (grids.finer, open.len() / cells.len());
         let fields = &*out;
         let tasks = inner.par_chunks_exact_mut(of_cell).zip(open.par_chunks_exact(of_cell));
         let tasks = tasks.zip(parts.par_chunks_exact(finer.pow(3))).zip(&*cells);
         // Those beside a slab are balanced by their owners.
-        let own = place.coarse.own();
+        let own = grids.coarse.own();
         let tasks = tasks.filter(|(_, (cell, _))| own.contains(&(*cell as usize)));
         tasks.for_each(|(((inner, open), parts), &(cell, _))| {
-            let first = cell_of(place.coarse, cell).map(|x| x * finer);
+            let first = cell_of(grids.coarse, cell).map(|x| x * finer);
             let mut gains = [0.0f64; MOST];
             for axis in 0..3 {
-                let stride = place.fine.strides()[axis];
+                let stride = grids.fine.strides()[axis];
                 let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
                 for side in 0..finer * finer {
                     let mut by = [0; 3];
                     (by[b], by[c]) = (side % finer, side / finer);
-                    let at = place.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
-                    gains[place.index(by)] += f64::from(fields[axis][at]);
+                    let at = grids.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
+                    gains[grids.index(by)] += f64::from(fields[axis][at]);
                     by[axis] = finer - 1;
-                    gains[place.index(by)] -= f64::from(fields[axis][at + finer * stride]);
+                    gains[grids.index(by)] -= f64::from(fields[axis][at + finer * stride]);
                 }
             }
-            balance_cell(place, parts, open, &mut gains, inner);
+            balance_cell(grids, parts, open, &mut gains, inner);
         });
-        let strides = place.fine.strides();
+        let strides = grids.fine.strides();
         let cells = inner.chunks_exact(of_cell).zip(&*cells);
         for (inner, &(cell, _)) in cells.filter(|(_, (cell, _))| own.contains(&(*cell as usize))) {
-            let first = place.fine_at(cell_of(place.coarse, cell).map(|x| x * finer));
-            for ((axis, by), value) in place.inner().zip(inner) {
+            let first = grids.fine_at(cell_of(grids.coarse, cell).map(|x| x * finer));
+            for ((axis, by), value) in grids.inner().zip(inner) {
                 out[axis][first + (0..3).map(|a| by[a] * strides[a]).sum::<usize>()] = *value;
             }
         }
@@ -379,7 +379,7 @@ impl CutCells {
 }
 
 /// Finds velocities on the inner faces that spread what each finer cell `gains` over its part, by conjugate gradients.
-fn balance_cell(place: Place, parts: &[u8], open: &[f32], gains: &mut [f64; MOST], inner: &mut [f32]) {
+fn balance_cell(grids: TwoGrids, parts: &[u8], open: &[f32], gains: &mut [f64; MOST], inner: &mut [f32]) {
     let count = parts.len();
     for part in 0..count as u8 {
         let members = || (0..count).filter(|&cell| parts[cell] == part);
@@ -388,10 +388,10 @@ fn balance_cell(place: Place, parts: &[u8], open: &[f32], gains: &mut [f64; MOST
     }
     (0..count).filter(|&cell| parts[cell] == NONE).for_each(|cell| gains[cell] = 0.0);
     let mut links = [(0usize, 0usize, 0.0f64); 3 * MOST];
-    for (link, ((axis, by), open)) in links.iter_mut().zip(place.inner().zip(open)) {
+    for (link, ((axis, by), open)) in links.iter_mut().zip(grids.inner().zip(open)) {
         let mut below = by;
         below[axis] -= 1;
-        *link = (place.index(below), place.index(by), f64::from(*open));
+        *link = (grids.index(below), grids.index(by), f64::from(*open));
     }
     let links = &links[..open.len()];
     let dot = |a: &[f64; MOST], b: &[f64; MOST]| (0..count).map(|n| a[n] * b[n]).sum::<f64>();
@@ -430,21 +430,21 @@ mod tests {
     #[test]
     fn parts_of_a_cut_cell_are_balanced_each_by_itself() {
         let [coarse, fine] = [[1; 3], [2; 3]].map(|n| Layout::new(Dims::new(n).unwrap()));
-        let place = Place { finer: 2, coarse, fine, periodic: [false; 3], walls: [[true; 2]; 3] };
+        let grids = TwoGrids { finer: 2, coarse, fine, periodic: [false; 3], walls: [[true; 2]; 3] };
         // No way between the left half and the right one; what both gain together differs.
-        let open: Vec<f32> = place.inner().map(|(axis, _)| if axis == 0 { 0.0 } else { 1.0 }).collect();
+        let open: Vec<f32> = grids.inner().map(|(axis, _)| if axis == 0 { 0.0 } else { 1.0 }).collect();
         let parts: Vec<u8> = (0..8).map(|n| n % 2).collect();
         let mut gains = [0.0; MOST];
         gains[..8].copy_from_slice(&[1.0, -3.0, 0.5, 1.0, 0.0, 0.0, 0.0, 4.0]);
         let before = gains;
         let mut inner = vec![0.0; open.len()];
-        balance_cell(place, &parts, &open, &mut gains, &mut inner);
+        balance_cell(grids, &parts, &open, &mut gains, &mut inner);
         let mut left = before;
-        for ((axis, by), flux) in place.inner().zip(&inner) {
+        for ((axis, by), flux) in grids.inner().zip(&inner) {
             let mut below = by;
             below[axis] -= 1;
-            left[place.index(below)] -= f64::from(*flux);
-            left[place.index(by)] += f64::from(*flux);
+            left[grids.index(below)] -= f64::from(*flux);
+            left[grids.index(by)] += f64::from(*flux);
         }
         for n in 0..8 {
             assert!((left[n] - [0.375, 0.5][n % 2]).abs() < 1e-5, "{left:?}");

@@ -24,7 +24,7 @@ mod wavelet_noise;
 use half::f16;
 use rayon::prelude::*;
 
-use self::cut::{CutCells, Place};
+use self::cut::{CutCells, TwoGrids};
 use self::potential::Curl;
 use self::prolong::{Prolong, Scratch, Weights};
 use self::swirls::{Air, Swirls};
@@ -173,14 +173,14 @@ impl Detail {
 
     /// The faces of the cells of the `coarse` grid that solids close or narrow; `None` without solids.
     pub fn cut_faces(&mut self, coarse: Layout) -> Option<&CutFaces> {
-        let place = self.place(coarse);
+        let grids = self.two_grids(coarse);
         let Obstacles { voxels, poses, .. } = self.obstacles.as_ref()?;
-        Some(self.cut.faces(place, voxels, poses))
+        Some(self.cut.faces(grids, voxels, poses))
     }
 
-    fn place(&self, coarse: Layout) -> Place {
+    fn two_grids(&self, coarse: Layout) -> TwoGrids {
         let (periodic, walls) = (self.walls.periodic(), self.walls.solid_sides());
-        Place { finer: self.finer, coarse, fine: self.layout, periodic, walls }
+        TwoGrids { finer: self.finer, coarse, fine: self.layout, periodic, walls }
     }
 
     /// Sets the turbulence of the next steps. `walls` are those of the velocity.
@@ -209,12 +209,12 @@ impl Detail {
             let prolong =
                 Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
             prolong.reached(bricks, &mut self.velocity, &self.scratch);
-            let place = self.place(coarse);
+            let grids = self.two_grids(coarse);
             if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
                 // Cut cells balance their flow through all their faces.
                 self.walls.ranks().exchange(self.layout, [&mut self.velocity[2]], [0, 1]);
-                self.cut.faces(place, &fine.voxels, &fine.poses);
-                self.cut.pass(place, velocity, &obstacles.voxels.cuts, &mut self.velocity);
+                self.cut.faces(grids, &fine.voxels, &fine.poses);
+                self.cut.pass(grids, velocity, &obstacles.voxels.cuts, &mut self.velocity);
             }
             let Some(swirls) = &self.swirls else { return crossed };
             let memory =
@@ -324,10 +324,10 @@ impl Detail {
     /// cold, and uniform warm air around a ball would start to move.
     pub fn restrict(&mut self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
         restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
-        let place = self.place(coarse);
+        let grids = self.two_grids(coarse);
         if let Some(Obstacles { voxels, poses, .. }) = &self.obstacles {
-            self.cut.faces(place, voxels, poses);
-            self.cut.average_over_air(place, out);
+            self.cut.faces(grids, voxels, poses);
+            self.cut.average_over_air(grids, out);
         }
     }
 }

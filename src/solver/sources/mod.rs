@@ -67,7 +67,7 @@ pub fn working(start: f32, stop: f32, time: f64, dt: f32) -> (f64, f32) {
 }
 
 /// A source with its covered cells.
-struct Emitter {
+struct CoveredSource {
     source: Source,
     cells: Cover,
     /// Covered faces, for sources that move the air.
@@ -75,7 +75,7 @@ struct Emitter {
     pattern: Option<Pattern>,
 }
 
-impl Emitter {
+impl CoveredSource {
     /// Prepares `source` on the grids of smoke and of air. Reuses the cover of an `old` one of the same region.
     fn new([smoke, air]: &[Grid; 2], source: Source, old: Option<Self>) -> Self {
         let (cells, faces) = old.map_or((None, None), |old| (Some(old.cells), old.faces));
@@ -94,13 +94,13 @@ pub struct Sources {
     /// Grids of smoke and of air.
     grids: [Grid; 2],
     list: Vec<Source>,
-    emitters: Vec<Emitter>,
+    covered: Vec<CoveredSource>,
 }
 
 impl Sources {
     /// Makes the sources of `list` on the grids of smoke and of air.
     pub fn new(grids: [Grid; 2], list: Vec<Source>) -> Self {
-        let mut sources = Self { grids, list: vec![], emitters: vec![] };
+        let mut sources = Self { grids, list: vec![], covered: vec![] };
         sources.set(list);
         sources
     }
@@ -112,11 +112,11 @@ impl Sources {
 
     /// Replaces the sources.
     pub fn set(&mut self, list: Vec<Source>) {
-        let mut old = std::mem::take(&mut self.emitters);
+        let mut old = std::mem::take(&mut self.covered);
         for source in &list {
             let same = old.iter().position(|emitter| emitter.source.region == source.region);
             let same = same.map(|at| old.swap_remove(at));
-            self.emitters.push(Emitter::new(&self.grids, source.clone(), same));
+            self.covered.push(CoveredSource::new(&self.grids, source.clone(), same));
         }
         self.list = list;
     }
@@ -138,7 +138,7 @@ impl Sources {
         sums: &mut [[f64; 4]],
     ) -> [f64; 4] {
         let (mut emitted, grid) = ([0.0; 4], &self.grids[0]);
-        for Emitter { source, cells, pattern, .. } in &self.emitters {
+        for CoveredSource { source, cells, pattern, .. } in &self.covered {
             let (from, works) = working(source.start, source.stop, time, dt);
             if works > 0.0 && source.rate != [0.0; 4] {
                 let amount = source.rate.map(|rate| rate * works);
@@ -158,7 +158,7 @@ impl Sources {
 
     /// Gives the air inside the sources that work at `time` their velocities, of at most `limit` \[m/s\] along each axis.
     pub fn drive(&self, time: f64, limit: f32, velocity: &mut Faces) {
-        for Emitter { source, faces, .. } in &self.emitters {
+        for CoveredSource { source, faces, .. } in &self.covered {
             let works = (f64::from(source.start)..f64::from(source.stop)).contains(&time);
             if let (Some(target), Some(faces), true) = (source.velocity, faces, works) {
                 drive(&self.grids[1], faces, target.map(|x| x.clamp(-limit, limit)), velocity);

@@ -239,11 +239,11 @@ fn invalid_sources_are_reported() {
 fn sources_of_the_same_region_reuse_their_cover() {
     let region = Region::sphere([2.0, 1.8, 2.2], 0.5);
     let mut sources = Sources::new([grid([false; 3]); 2], vec![Source::new(region.clone(), [1.0; 4])]);
-    let before = sources.emitters[0].cells.row(18, 22).weights.as_ptr();
+    let before = sources.covered[0].cells.row(18, 22).weights.as_ptr();
     let driven = Source { velocity: Some([1.0; 3]), ..Source::new(region, [2.0; 4]) };
     sources.set(vec![Source::new(Region::sphere([1.0; 3], 0.2), [0.0; 4]), driven.clone()]);
-    assert_eq!(sources.emitters[1].cells.row(18, 22).weights.as_ptr(), before);
-    assert!(sources.emitters[1].faces.is_some() && sources.emitters[0].faces.is_none());
+    assert_eq!(sources.covered[1].cells.row(18, 22).weights.as_ptr(), before);
+    assert!(sources.covered[1].faces.is_some() && sources.covered[0].faces.is_none());
     assert_eq!((sources.list()[1].clone(), sources.speed()), (driven, 1.0));
 }
 

@@ -112,7 +112,14 @@ impl Fields {
             }
             let Self { layout, walls, advected, obstacles, forces: scratch, .. } = self;
             let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
-            forces::lift(*layout, walls, &Forces { dt: ahead, ..*forces }, lifting, advected, scratch);
+            forces::add_buoyancy(
+                *layout,
+                walls,
+                &Forces { dt: ahead, ..*forces },
+                lifting,
+                advected,
+                scratch,
+            );
             if let Some(obstacles) = obstacles {
                 obstacles.voxels.cuts.close(advected);
             }

@@ -4,8 +4,7 @@
 use nalgebra::Vector3;
 
 use super::{Random, Tracer, Walk};
-use crate::render::camera::Ray;
-use crate::render::scene::FAR;
+use crate::render::camera::{FAR, Ray};
 
 impl Tracer<'_> {
     /// Adds the light that an interaction with a `density` of directions \[1/sr\], and a `factor` on the light from each, sends along

@@ -1,12 +1,14 @@
 //! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
 
-use super::sweep::Half;
-use super::{DIRECTIONS, Medium, Moments, Outside, Phase, directions, unit};
+use super::{DIRECTIONS, MediumCubes, Moments, Outside, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
+use crate::render::medium::Phase;
 use crate::simd::dispatch;
 use crate::simd::vectors::EIGHT;
 
+/// Directions of a half that end in corners.
+pub(super) const CORNERS: usize = 4;
 /// A grid is coarsened while it is longer than this \[cubes\].
 const SHORT: usize = 8;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
@@ -51,8 +53,36 @@ pub(super) struct Color {
     pub halves: [Half; 2],
 }
 
+/// Half of the directions: their moments, and the radiance on its directions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Half {
+    pub moments: Moments,
+    /// Radiance that leaves the cubes of a plane towards corners, and of the plane before it, with a border of a cube.
+    pub after: [Vec<f32>; CORNERS],
+    pub before: [Vec<f32>; CORNERS],
+    /// Radiance that leaves the cubes of a plane along z, and of a row along y.
+    pub along_z: Vec<f32>,
+    pub along_y: Vec<f32>,
+}
+
+impl Half {
+    /// Makes room for a grid.
+    pub fn fit(&mut self, dims: Dims) {
+        self.moments.all_mut().into_iter().for_each(|values| values.resize(dims.cells(), 0.0));
+        let plane = (dims.nx + 2) * (dims.ny + 2);
+        self.after.iter_mut().chain(&mut self.before).for_each(|values| values.resize(plane, 0.0));
+        self.along_z.resize(dims.nx * dims.ny, 0.0);
+        self.along_y.resize(dims.nx, 0.0);
+    }
+
+    /// Takes all light out.
+    pub fn clear(&mut self) {
+        self.moments.all_mut().into_iter().for_each(|values| values.fill(0.0));
+    }
+}
+
 /// Makes the grids of a medium, and returns how many.
-pub(super) fn resize(grids: &mut Vec<Grid>, medium: &Medium, everywhere: bool) -> usize {
+pub(super) fn resize(grids: &mut Vec<Grid>, medium: &MediumCubes, everywhere: bool) -> usize {
     let mut count = 0;
     loop {
         if grids.len() == count {
@@ -89,7 +119,7 @@ impl Grid {
         self.wanted[(row * self.dims.nx + i) / EIGHT]
     }
 
-    fn load(&mut self, medium: &Medium) {
+    fn load(&mut self, medium: &MediumCubes) {
         let Dims { nx, ny, nz } = medium.dims;
         // A coarser grid has half as many, in whole strips too.
         (self.dims, self.nx, self.h) = (Dims { nx: nx.next_multiple_of(2 * EIGHT), ny, nz }, nx, medium.h);
@@ -155,8 +185,8 @@ impl Grid {
 
 impl Color {
     /// Takes over a channel of the medium.
-    pub fn load(&mut self, medium: &Medium, channel: usize, grid: &Grid) {
-        let Medium { albedo, sun, emission, .. } = medium;
+    pub fn load(&mut self, medium: &MediumCubes, channel: usize, grid: &Grid) {
+        let MediumCubes { albedo, sun, emission, .. } = medium;
         for (from, to) in [albedo, sun, emission].into_iter().zip(&mut self.medium) {
             pad(&from[channel], medium.dims.nx, grid.dims, to);
         }

@@ -6,44 +6,14 @@
 
 use fearless_simd::prelude::*;
 
-use super::levels::{Color, Grid};
+use super::levels::{CORNERS, Color, Grid, Half};
 use super::{CORNER, FACE, Moments};
 use crate::grid::Dims;
 use crate::simd::each_level;
 use crate::simd::vectors::{EIGHT, Simd, f32x8, transposed};
 
-/// Directions of a half that end in corners.
-const CORNERS: usize = 4;
 /// Share of a step to a corner along each axis.
 const DIAGONAL: f32 = 0.577_350_26;
-
-/// Half of the directions: their moments, and the radiance on its directions.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Half {
-    pub moments: Moments,
-    /// Radiance that leaves the cubes of a plane towards corners, and of the plane before it, with a border of a cube.
-    after: [Vec<f32>; CORNERS],
-    before: [Vec<f32>; CORNERS],
-    /// Radiance that leaves the cubes of a plane along z, and of a row along y.
-    along_z: Vec<f32>,
-    along_y: Vec<f32>,
-}
-
-impl Half {
-    /// Makes room for a grid.
-    pub fn fit(&mut self, dims: Dims) {
-        self.moments.all_mut().into_iter().for_each(|values| values.resize(dims.cells(), 0.0));
-        let plane = (dims.nx + 2) * (dims.ny + 2);
-        self.after.iter_mut().chain(&mut self.before).for_each(|values| values.resize(plane, 0.0));
-        self.along_z.resize(dims.nx * dims.ny, 0.0);
-        self.along_y.resize(dims.nx, 0.0);
-    }
-
-    /// Takes all light out.
-    pub fn clear(&mut self) {
-        self.moments.all_mut().into_iter().for_each(|values| values.fill(0.0));
-    }
-}
 
 each_level! {
     /// Replaces the moments of one half of the directions, those that move up along z or down: where there is medium, and
