@@ -246,8 +246,11 @@ fn motion_in_the_picture_of_slabs_has_the_bytes_of_one_process() {
     let [x, y, z] = snapshot.extent();
     let inside = Camera { position: [0.1 * x, 0.3 * y, 0.5 * z], ..framing };
     let beyond = Camera { position: [0.5 * x, 0.5 * y, z + 2.0], ..framing };
-    let flat =
-        Camera { position: [x + 2.0, 0.5 * y, 0.5 * z], projection: CameraProjection::Orthographic, ..framing };
+    let flat = Camera {
+        position: [x + 2.0, 0.5 * y, 0.5 * z],
+        projection: CameraProjection::Orthographic,
+        ..framing
+    };
     for camera in [framing, inside, beyond, flat] {
         let whole = motion(&snapshot, &look, &camera, SIZE, 0.1);
         assert!(whole.iter().filter(|m| m[0].abs() > 1e-3).count() > 100, "it moves");
