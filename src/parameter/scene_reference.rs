@@ -68,7 +68,9 @@ fn description(parameter: &Parameter) -> String {
     let mut text = parameter.description.to_owned();
     let quote = if matches!(parameter.kind, Kind::Table(_)) { "" } else { "\"" };
     for (word, meaning) in parameter.kind.words() {
-        let _ = write!(text, " `{quote}{word}{quote}`: {}.", meaning.replace('|', "\\|"));
+        // Units in brackets would be links.
+        let meaning = meaning.replace('|', "\\|").replace('[', "\\[").replace(']', "\\]");
+        let _ = write!(text, " `{quote}{word}{quote}`: {meaning}.");
     }
     text
 }
