@@ -225,6 +225,12 @@ fn unaccounted(stats: &StepStats) -> Option<[f64; 4]> {
     Some(std::array::from_fn(|c| held[c] + left[c] + faded[c] - stats.emitted[c]))
 }
 
+/// Whether a colour, or the heat, grows so fast that the limit of a value may cut some of it off, which no statistics tell.
+fn outgrows(params: &Params, channel: usize, dt: f32) -> bool {
+    let rate = params.smoke.get(channel).map_or(params.cooling, |smoke| smoke.dissipation);
+    -rate * dt > 1.0
+}
+
 /// Sizes that rounding is measured by: of smoke and heat in the box, of all that moved, and of what was emitted.
 fn gross(solver: &Solver) -> [f64; 4] {
     let (stats, volume) = (solver.stats(), f64::from(solver.config().smoke_h()).powi(3));
@@ -277,7 +283,7 @@ fn torture(boxes: std::ops::Range<u64>, cells: usize) {
             let stats = solver.stats();
             if let ((Some(old), before), Some(new), false) = (before, unaccounted(stats), is_touched) {
                 let after = gross(&solver);
-                for c in 0..4 {
+                for c in (0..4).filter(|&c| !outgrows(solver.params(), c, dt)) {
                     let (lost, whole) = (new[c] - old[c], before[c] + after[c]);
                     assert!(
                         lost.abs() <= 1e-4 * whole,
