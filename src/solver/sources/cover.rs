@@ -146,21 +146,12 @@ impl Cover {
         Run { first: first as usize, weights: &self.weights[range], colors }
     }
 
-    /// The cells from the first to the last that is covered in any row of the grid.
-    pub fn span(&self, j: isize, k: isize) -> Range<usize> {
-        let [js, ks] = [self.js, self.ks].map(|[from, to]| from..to);
-        if !js.contains(&j) || !ks.contains(&k) {
-            return 0..0;
-        }
-        let run = self.row(j, k);
-        run.first..run.first + run.weights.len()
-    }
-
     /// Calls `f(xs, j, k)` for each row, with the cells of it that are covered.
     pub fn each_row(&self, mut f: impl FnMut(Range<usize>, usize, usize)) {
         for k in self.ks[0]..self.ks[1] {
             for j in self.js[0]..self.js[1] {
-                f(self.span(j, k), j as usize, k as usize);
+                let run = self.row(j, k);
+                f(run.first..run.first + run.weights.len(), j as usize, k as usize);
             }
         }
     }

@@ -127,7 +127,7 @@ impl Sources {
     }
 
     /// Adds the emission between `time` and `time + dt`; no value exceeds `limit`. Returns the added sums
-    /// over the cells. `sums` is scratch, one for each plane.
+    /// over the cells.
     pub fn emit(
         &self,
         time: f64,
@@ -135,7 +135,6 @@ impl Sources {
         limit: f32,
         scalars: &mut [[f32; 4]],
         (bricks, ranks): (&mut Bricks, &Ranks),
-        sums: &mut [[f64; 4]],
     ) -> [f64; 4] {
         let (mut emitted, grid) = ([0.0; 4], &self.grids[0]);
         for CoveredSource { source, cells, pattern, .. } in &self.covered {
@@ -143,13 +142,13 @@ impl Sources {
             if works > 0.0 && source.rate != [0.0; 4] {
                 let amount = source.rate.map(|rate| rate * works);
                 let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
-                add_held((grid, ranks), cells, -1.0, scalars, sums, &mut emitted);
+                add_held(grid, ranks, cells, -1.0, scalars, &mut emitted);
                 for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
                     }
                 });
-                add_held((grid, ranks), cells, 1.0, scalars, sums, &mut emitted);
+                add_held(grid, ranks, cells, 1.0, scalars, &mut emitted);
                 cells.each_row(|xs, j, k| bricks.touch(xs, j, k));
             }
         }
@@ -167,24 +166,18 @@ impl Sources {
     }
 }
 
-/// Adds `sign` times the contents of the covered cells to `total`, plane after plane through all ranks.
-fn add_held(
-    (grid, ranks): (&Grid, &Ranks),
-    cover: &Cover,
-    sign: f64,
-    scalars: &[[f32; 4]],
-    sums: &mut [[f64; 4]],
-    total: &mut [f64; 4],
-) {
-    row_passes::reduce(grid.layout, sums, |sum, j, k| {
-        for cell in &scalars[grid.layout.start(j, k)..][cover.span(j as isize, k as isize)] {
-            (0..4).for_each(|c| sum[c] += f64::from(cell[c]));
-        }
+/// Adds `sign` times the contents of the covered cells to `sum`, plane after plane through all ranks.
+fn add_held(grid: &Grid, ranks: &Ranks, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
+    let [low, high] = grid.layout.cell_planes();
+    ranks.in_turn(sum, |sum| {
+        cover.each_row(|xs, j, k| {
+            if (low..high).contains(&k) {
+                for cell in &scalars[grid.layout.start(j, k)..][xs] {
+                    (0..4).for_each(|c| sum[c] += sign * f64::from(cell[c]));
+                }
+            }
+        });
     });
-    ranks.gather(sums, 1);
-    for sum in sums {
-        (0..4).for_each(|c| total[c] += sign * sum[c]);
-    }
 }
 
 /// Calls `change(cell, shares, factor)` for each covered cell, with its covered shares and its noise factor

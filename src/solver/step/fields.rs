@@ -405,9 +405,9 @@ impl Fields {
 
     /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
-        let SmokeFields { layout, walls, scalars, bricks, obstacles, sums, .. } = self.smoke();
+        let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
         let own = layout.own();
-        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, (bricks, walls.ranks()), sums);
+        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, (bricks, walls.ranks()));
         if let Some(obstacles) = obstacles {
             walls.ranks().in_turn(&mut emitted, |emitted| {
                 for &at in obstacles.voxels.inside.iter().filter(|&&at| own.contains(&(at as usize))) {
