@@ -203,3 +203,5 @@ fn missing(name: &str) -> SceneError {
 mod refusal_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod word_tests;
