@@ -5,7 +5,6 @@ mod snapshot_slab;
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use nalgebra::Vector3;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
@@ -67,8 +66,23 @@ pub struct Bricks {
 
 /// The greatest speed of some cells \[m/s\].
 pub(crate) fn fastest(velocity: &[[f16; 4]]) -> f32 {
-    let speed = |velocity: &[f16; 4]| Vector3::from([0, 1, 2].map(|a| velocity[a].to_f32())).norm();
-    velocity.par_iter().map(speed).reduce(|| 0.0, f32::max)
+    greatest(velocity, |[u, v, w, _]| u * u + v * v + w * w).sqrt()
+}
+
+/// Largest value of all cells, 0 at least. Whole runs of cells are converted at once: one by one they would take longer than the
+/// march of a small picture.
+pub(crate) fn greatest(cells: &[[f16; 4]], value: impl Fn([f32; 4]) -> f32 + Sync) -> f32 {
+    const RUN: usize = 256;
+    let runs = cells.par_chunks(RUN).with_min_len(16);
+    let tops = runs.map_init(
+        || [[0.0; 4]; RUN],
+        |floats, run| {
+            let floats = &mut floats[..run.len()];
+            run.as_flattened().convert_to_f32_slice(floats.as_flattened_mut());
+            floats.iter().fold(0.0, |top: f32, &cell| top.max(value(cell)))
+        },
+    );
+    tops.reduce(|| 0.0, f32::max)
 }
 
 impl Bricks {

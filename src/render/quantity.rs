@@ -1,10 +1,6 @@
 //! Quantities of slices and emissive volumes, and their ranges in a snapshot.
 
-use half::f16;
-use half::slice::HalfFloatSliceExt;
-use rayon::prelude::*;
-
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, fastest, greatest};
 
 /// Extinction of the strongest flow times the longest side of the box.
 pub(super) const THICKNESS: f32 = 24.0;
@@ -122,7 +118,7 @@ impl Ranges {
         for max in &snapshot.bricks.max {
             (0..4).for_each(|c| smoke[c] = smoke[c].max(max[c].to_f32()));
         }
-        let speed = greatest(&snapshot.velocity, |[u, v, w, _]| u * u + v * v + w * w).sqrt();
+        let speed = fastest(&snapshot.velocity);
         let vorticity = greatest(&snapshot.velocity, |[.., vorticity]| vorticity);
         Self { smoke, coldest: snapshot.bricks.coldest.to_f32(), speed, vorticity }
     }
@@ -143,24 +139,10 @@ impl Ranges {
     }
 }
 
-/// Largest value of all cells, 0 at least. Whole runs of cells are converted at once: one by one they would take longer than the
-/// march of a small picture.
-fn greatest(cells: &[[f16; 4]], value: impl Fn([f32; 4]) -> f32 + Sync) -> f32 {
-    const RUN: usize = 256;
-    let runs = cells.par_chunks(RUN).with_min_len(16);
-    let tops = runs.map_init(
-        || [[0.0; 4]; RUN],
-        |floats, run| {
-            let floats = &mut floats[..run.len()];
-            run.as_flattened().convert_to_f32_slice(floats.as_flattened_mut());
-            floats.iter().fold(0.0, |top: f32, &cell| top.max(value(cell)))
-        },
-    );
-    tops.reduce(|| 0.0, f32::max)
-}
-
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
     use crate::grid::Dims;
 
