@@ -493,16 +493,6 @@ mod tests {
         assert!(message(Checkpoint::open(&path, None)).contains("written by updraft 0.0.9"));
     }
 
-    /// Calls `work` on each of `size` ranks.
-    fn on_ranks<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
-        std::thread::scope(|scope| {
-            let work = &work;
-            let ranks = ThreadRanks::new(size).into_iter();
-            let ranks: Vec<_> = ranks.map(|comm| scope.spawn(move || work(Arc::new(comm)))).collect();
-            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-        })
-    }
-
     /// A run with means over time of fields and of a probe. Its fields fill several blocks of a file.
     fn begin_run(comm: Option<Arc<dyn Comm>>) -> (Scene, Solver, FieldMeans, Mean) {
         let scene = scene(&["domain.cells=[40, 44, 41]", "domain.voxel=0.03", "solver.threads=1"]);
@@ -546,13 +536,13 @@ mod tests {
         save_run(&path("later"), &mut one).unwrap();
         let [whole, later] = ["one", "later"].map(|name| std::fs::read(path(name)).unwrap());
         for size in [2, 3] {
-            on_ranks(size, |comm| {
+            ThreadRanks::run(size, |comm| {
                 let mut run = begin_run(Some(comm));
                 advance(&mut run);
                 save_run(&path("shared"), &mut run).unwrap();
             });
             assert!(std::fs::read(path("shared")).unwrap() == whole, "{size} ranks write other bytes");
-            on_ranks(5 - size, |comm| {
+            ThreadRanks::run(5 - size, |comm| {
                 let mut run = begin_run(Some(comm.clone()));
                 let mut read = Checkpoint::open(&path("shared"), Some(&*comm)).unwrap().unwrap();
                 read.check(&run.0, true).unwrap();
@@ -572,7 +562,7 @@ mod tests {
         let middle = damaged.len() / 2;
         damaged[middle] ^= 4;
         std::fs::write(path("shared"), damaged).unwrap();
-        let refused = on_ranks(3, |comm| message(Checkpoint::open(&path("shared"), Some(&*comm))));
+        let refused = ThreadRanks::run(3, |comm| message(Checkpoint::open(&path("shared"), Some(&*comm))));
         assert!(refused.iter().all(|text| text.contains("damaged")), "{refused:?}");
     }
 
@@ -582,7 +572,7 @@ mod tests {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let path = |rank: usize| dirs[usize::from(rank == 1)].path().join("checkpoint");
         std::fs::write(path(0), "the last one").unwrap();
-        let errors = on_ranks(3, |comm| {
+        let errors = ThreadRanks::run(3, |comm| {
             let path = path(comm.rank());
             let mut run = begin_run(Some(comm));
             save_run(&path, &mut run).unwrap_err().to_string()
@@ -591,7 +581,7 @@ mod tests {
         assert!(errors.iter().all(says), "{errors:?}");
         assert_eq!(std::fs::read(path(0)).unwrap(), b"the last one");
         assert_eq!((names(dirs[0].path()).len(), names(dirs[1].path()).len()), (1, 0));
-        let refused = on_ranks(2, |comm| message(Checkpoint::open(&path(comm.rank()), Some(&*comm))));
+        let refused = ThreadRanks::run(2, |comm| message(Checkpoint::open(&path(comm.rank()), Some(&*comm))));
         assert!(refused.iter().all(|text| text.contains("not the same file for all ranks")), "{refused:?}");
     }
 

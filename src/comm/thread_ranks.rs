@@ -1,5 +1,8 @@
 //! Ranks as threads of one process, with a channel from each to each.
 
+#[cfg(test)]
+use std::sync::Arc;
+
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::Comm;
@@ -28,6 +31,17 @@ impl ThreadRanks {
             }
         }
         ranks
+    }
+
+    /// Calls `work` on each of `size` ranks, and returns the results in their order.
+    #[cfg(test)]
+    pub fn run<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
+        std::thread::scope(|scope| {
+            let work = &work;
+            let ranks = Self::new(size).into_iter();
+            let ranks: Vec<_> = ranks.map(|comm| scope.spawn(move || work(Arc::new(comm)))).collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        })
     }
 }
 

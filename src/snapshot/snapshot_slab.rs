@@ -387,17 +387,6 @@ mod tests {
         })
     }
 
-    fn on_ranks<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
-        std::thread::scope(|scope| {
-            let work = &work;
-            let ranks: Vec<_> = ThreadRanks::new(size)
-                .into_iter()
-                .map(|comm| scope.spawn(move || work(Arc::new(comm))))
-                .collect();
-            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-        })
-    }
-
     #[test]
     fn a_slab_has_the_planes_beside_it_and_all_bricks() {
         // Planes beside a slab come from more than one neighbour.
@@ -406,7 +395,7 @@ mod tests {
         {
             let whole = snapshot(cells);
             let [nx, ny, nz] = cells;
-            on_ranks(size, |comm| {
+            ThreadRanks::run(size, |comm| {
                 let own = [nz * comm.rank() / size, nz * (comm.rank() + 1) / size];
                 let slab = SnapshotSlab::cut(comm, &whole, own, beside);
                 assert_eq!(slab.own(), own);
@@ -432,7 +421,7 @@ mod tests {
     #[test]
     fn values_of_all_slabs_are_gathered() {
         let whole = snapshot([8, 8, 13]);
-        on_ranks(3, |comm| {
+        ThreadRanks::run(3, |comm| {
             let own = [13 * comm.rank() / 3, 13 * (comm.rank() + 1) / 3];
             let slab = SnapshotSlab::cut(comm, &whole, own, [1, 1]);
             let mut values: Vec<u32> =
