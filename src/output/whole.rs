@@ -38,14 +38,14 @@ pub struct Aside {
 impl Aside {
     /// Chooses the temporary name for `path`. No file is created yet.
     pub fn of(path: &Path) -> Self {
-        Self { path: path.to_owned(), aside: meanwhile(path, std::process::id()), kept: false }
+        Self { path: path.to_owned(), aside: temporary_path(path, std::process::id()), kept: false }
     }
 
     /// As [`of`](Self::of), with the `number` of a file that several processes write.
     pub fn numbered(path: &Path, number: u64) -> Self {
         Self {
             path: path.to_owned(),
-            aside: meanwhile(&with_number(path, number), std::process::id()),
+            aside: temporary_path(&with_number(path, number), std::process::id()),
             kept: false,
         }
     }
@@ -125,7 +125,7 @@ impl Drop for Aside {
 
 /// The temporary name of `path` while `process` writes it: hidden, and unique to the process. The extension is kept, because some writers
 /// depend on it.
-fn meanwhile(path: &Path, process: u32) -> PathBuf {
+fn temporary_path(path: &Path, process: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{process}.part.{name}"))
 }
@@ -138,7 +138,7 @@ pub fn with_number(path: &Path, number: u64) -> PathBuf {
 
 /// The temporary path of [`Aside::numbered`] in another process.
 pub fn numbered_of(path: &Path, process: u32, number: u64) -> PathBuf {
-    meanwhile(&with_number(path, number), process)
+    temporary_path(&with_number(path, number), process)
 }
 
 /// Creates or replaces `path` with the output of `fill`. On any error `path` is unchanged.

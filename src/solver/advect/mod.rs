@@ -94,6 +94,7 @@ dispatch! {
 dispatch! {
     fn monotone_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = monotone_kernel, 4;
 }
+
 /// Runs `$body` for the departure point of every value of a row, with its number in the row, the position of
 /// the value below the departure point, and the fractions above that. It is a macro because a closure that is
 /// not inlined would be compiled for the baseline instruction set.

@@ -8,7 +8,7 @@ use crate::solver::sides::SampleBounds;
 dispatch! { pub fn linear_one(row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = linear_kernel, 1; }
 dispatch! { pub fn linear_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = linear_kernel, 4; }
 dispatch! {
-    /// As [`Interpolation::Linear`] of [`scalars`], for two fields with the same departure points.
+    /// As [`Interpolation::Linear`](super::Interpolation::Linear) of [`scalars`](super::scalars), for two fields with the same departure points.
     pub fn linear_pair(
         row: Row, bounds: &SampleBounds, fields: [&[[f32; 4]]; 2], out: [&mut [[f32; 4]]; 2],
     ) = pair_kernel;
