@@ -112,7 +112,7 @@ fn resume_takes_frames_and_formats_from_the_run_and_loses_no_checkpoint() {
     for (more, wanted) in [
         (
             &["--frames", "1"][..],
-            format!("run/checkpoint is at frame {frame}, and --frames 1-1 end there or before"),
+            format!("run/checkpoint is at frame {frame}, and --frames 1-1 end before it"),
         ),
         (&["--format", "vdb"], "is of a run with --format npz, not with --format vdb".into()),
         (&["--format", "npz", "--fields", "u"], "not with --fields u".into()),
@@ -151,6 +151,26 @@ fn a_run_killed_before_its_first_checkpoint_begins_anew() {
     }
     std::fs::remove_file(dir.path().join("run/scene.toml")).unwrap();
     refused(&small(&["--force"]), "run has no run to continue: neither checkpoint nor scene.toml");
+}
+
+/// A run may be killed between its last checkpoint and its end.
+#[test]
+fn a_complete_run_stays_as_it_is_and_gets_the_mean_it_lacks() {
+    let dir = tempfile::tempdir().unwrap();
+    let frames = ["--frames", "1-4", "--format", "npz", "--mean-from", "0.05", "--checkpoint-every", "3"];
+    let began = updraft(dir.path(), &[&["simulate", "plume", "--out", "run"], &frames[..], SMALL].concat());
+    assert!(began.status.success(), "{}", stderr(&began));
+    let whole = files(&dir.path().join("run"));
+    for lacks_mean in [true, false] {
+        if lacks_mean {
+            std::fs::remove_file(dir.path().join("run/mean.npz")).unwrap();
+        }
+        let output = updraft(dir.path(), &["simulate", "--resume", "--out", "run"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stderr(&output).contains("run is complete at frame 4"), "{}", stderr(&output));
+        assert!(whole == files(&dir.path().join("run")), "{lacks_mean}");
+        assert!(dir.path().join("run/checkpoint").exists());
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl RunOptions {
     /// The options that `args` give, then those of the resumed run, then `usual`.
     ///
     /// # Errors
-    /// If an option differs from that of the resumed run, or if the run has reached the last frame already.
+    /// If an option differs from that of the resumed run, or if the run is beyond the last frame.
     pub fn of(args: &SimulateArgs, saved: Option<&Checkpoint>, usual: &Self) -> Result<Self, CliError> {
         let known = Known { head: saved.map(|saved| &saved.head), out: &args.out };
         let frames = known.option("frames", args.frames.map(|frames| frames.to_string()), |_, _| true)?;
@@ -138,11 +138,11 @@ impl Known<'_> {
         Ok(self.head.and_then(|head| head.options.get(option).cloned()).or(text))
     }
 
-    /// Refuses frames that end where the run is, or before.
+    /// Refuses frames that end before the run.
     fn check_end(&self, frames: Frames) -> Result<(), CliError> {
         match self.head {
-            Some(head) if frames.last <= head.frame => Err(self.refusal(&format!(
-                "is at frame {}, and --frames {frames} end there or before: nothing is left to do; a later last frame extends the run",
+            Some(head) if frames.last < head.frame => Err(self.refusal(&format!(
+                "is at frame {}, and --frames {frames} end before it; a later last frame extends the run",
                 head.frame
             ))),
             _ => Ok(()),

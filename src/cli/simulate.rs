@@ -172,6 +172,8 @@ impl Job<'_> {
             |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
         let mut ends = is_steady(&run);
         let last = self.options.frames.last;
+        // A run that was killed after its last checkpoint still writes its means.
+        let is_complete = run.frame() == last;
         while run.frame() < last && !ends {
             let finished = run.step()?;
             tables.step(&mut run, finished)?;
@@ -196,8 +198,8 @@ impl Job<'_> {
             }
         }
         self.write_means(&tables, run.solver())?;
-        if self.args.checkpoint_every.is_none() && self.is_first() {
-            // It is outdated now: a run has at least one step before its end.
+        if self.args.checkpoint_every.is_none() && !is_complete && self.is_first() {
+            // It is outdated now.
             remove(&self.folder.checkpoint())?;
         }
         drop(progress);
@@ -269,7 +271,14 @@ impl Job<'_> {
         tables.means = self.field_means(&run);
         saved.restore_means(&mut tables.means())?;
         if !common.quiet {
-            tell(&format!("updraft: continuing after frame {}", run.frame()));
+            let frame = run.frame();
+            tell(&match frame == self.options.frames.last {
+                true => format!(
+                    "updraft: {} is complete at frame {frame}; a later last frame in --frames extends it",
+                    self.args.out.display()
+                ),
+                false => format!("updraft: continuing after frame {frame}"),
+            });
         }
         Ok((run, tables))
     }
