@@ -58,18 +58,47 @@ impl Draft {
         }
     }
 
-    /// The resulting changes of the scene's text.
+    /// The resulting changes of the scene's text. In a box of another size, default sources are written out, so that they
+    /// stay where they are.
     pub fn changes(&self, scene: &Scene) -> Vec<Change> {
         let mut changes: Vec<Change> =
             self.values.iter().map(|(key, value)| Change::Set(key.clone(), Some(value.clone()))).collect();
         if self.resolution.is_some() || self.grid.is_some() {
             let (cells, h) = self.cells(scene);
+            changes.extend(keep_default_sources(scene, cells, h));
             let cells = Entry::Wholes(cells.map(|n| n as i64).to_vec());
             changes.push(Change::Set("domain.cells".into(), Some(cells)));
             changes.push(Change::Set("domain.voxel".into(), Some(Entry::of(h))));
         }
         changes
     }
+}
+
+/// Changes that keep the place and size of default sources in a box of `cells` of edge `h` \[m\]. A ball that would stand
+/// out of the box is moved in. None if the size of the box is the same, or for a ball that does not fit: it stays the default.
+fn keep_default_sources(scene: &Scene, cells: [usize; 3], h: f32) -> Vec<Change> {
+    let (old, dims, new) = (scene.extent(), scene.config.dims.array(), cells.map(|n| n as f32 * h));
+    // A resolution keeps the size to half a cell, and an axis of one cell.
+    let is_kept =
+        |a: usize| (cells[a], dims[a]) == (1, 1) || (new[a] - old[a]).abs() < 0.501 * h.max(scene.config.h);
+    if (0..3).all(is_kept) {
+        return Vec::new();
+    }
+    let keep = |n: usize| {
+        let region = &scene.sources[n].region;
+        let Form::Body(Shape::Sphere { radius }) = region.form else { return Vec::new() };
+        let fits = radius >= h && (0..3).all(|a| cells[a] == 1 || 2.0 * radius <= new[a]);
+        if !fits {
+            return Vec::new();
+        }
+        let center = [0, 1, 2].map(|a| {
+            let from_side = radius.min(0.5 * new[a]);
+            region.position[a].clamp(from_side, from_side.max(new[a] - from_side))
+        });
+        let set = |key: &str, entry| Change::Set(format!("source.{n}.shape.sphere.{key}"), Some(entry));
+        vec![set("center", Entry::of_all(center)), set("radius", Entry::of(radius))]
+    };
+    scene.sources_of_default_shape().into_iter().flat_map(keep).collect()
 }
 
 /// Resolution with `most` cells along the longest side, for a box of `dims` cells of edge `h` \[m\]. The size

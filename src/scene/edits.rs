@@ -197,6 +197,15 @@ impl Scene {
         }
     }
 
+    /// Sources whose shape the text leaves to the default, which depends on the box.
+    pub fn sources_of_default_shape(&self) -> Vec<usize> {
+        let Ok(document) = self.origin.text.parse::<DocumentMut>() else { return Vec::new() };
+        let is_shape = |(key, _): &(String, Entry)| key == "shape" || key.starts_with("shape.");
+        let has_shape = |n| self.entries(List::Source, n).iter().any(is_shape);
+        let is_default = |n: &usize| !document.contains_key("source") || !has_shape(*n);
+        (0..self.sources.len()).filter(is_default).collect()
+    }
+
     /// All values of an object, by their keys below it, in the order of the file.
     pub fn entries(&self, list: List, index: usize) -> Vec<(String, Entry)> {
         let any = [Change::Set(format!("{}.", list.key()), None)];

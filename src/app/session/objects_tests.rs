@@ -460,6 +460,51 @@ fn another_box_keeps_its_objects_where_they_are() {
     assert_eq!(of(&s), places);
 }
 
+/// The default source depends on the box; the same source in metres is explicit from the first edit of the box.
+#[test]
+fn another_box_keeps_the_default_source_where_it_is() {
+    let mut s = session();
+    let apply = |s: &mut Session, draft: objects::Draft| {
+        s.model.edits = draft.changes(&s.model.settings.scene);
+        s.sync();
+        until_loaded(s);
+    };
+    let before = s.model.settings.scene.clone();
+    let resolution = objects::Draft { resolution: Some(24), ..Default::default() };
+    apply(&mut s, resolution);
+    assert!(!s.model.settings.scene.origin.text.contains("source"), "the size of the box is the same");
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    let grid = |cells| objects::Draft { grid: Some((cells, 0.1)), ..Default::default() };
+    apply(&mut s, grid([24, 8, 9]));
+    assert_eq!(s.model.settings.scene.sources, before.sources);
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    assert_eq!(s.model.settings.scene.origin.text, before.origin.text, "undo takes both back");
+    assert_eq!(s.model.settings.scene.sources, before.sources);
+    // Beyond the new side it is moved in.
+    apply(&mut s, grid([5, 8, 9]));
+    let region = &s.model.settings.scene.sources[0].region;
+    let [x, y, z] = before.sources[0].region.position;
+    assert!(
+        (region.position[0] - 0.38).abs() < 1e-6 && region.position[1..] == [y, z] && x > 0.5,
+        "{region:?}"
+    );
+    assert_eq!(region.form, before.sources[0].region.form);
+}
+
+#[test]
+fn a_default_source_too_large_for_another_box_stays_the_default() {
+    let text = "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n[[source]]\nemit = { green = 2 }\n";
+    let scene = Scene::parse("bare", text).unwrap();
+    let changed = |cells| {
+        let draft = objects::Draft { grid: Some((cells, 0.1)), ..Default::default() };
+        scene.edited(&draft.changes(&scene)).unwrap()
+    };
+    assert_eq!(changed([12, 12, 20]).sources, scene.sources, "a source without a shape has the default one");
+    assert!(changed([2, 12, 20]).sources[0].region.position[0] < 0.11);
+}
+
 #[test]
 fn objects_of_files_are_added_and_a_missing_file_is_said_in_the_dialog() {
     use crate::app::model::Dialog;
