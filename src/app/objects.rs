@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::look::Emitter;
-use crate::parameter::{ForceKind, LightKind, Worded};
+use crate::parameter::{self, ForceKind, LightKind, Worded};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, Entry, List};
 use crate::solver::{ForceField, Form, Shape};
@@ -312,21 +312,60 @@ pub fn template(scene: &Scene, kind: &str) -> String {
     }
 }
 
-/// Keys of a new object of a file, as TOML; `kind` as in [`FILES`].
-pub fn template_of_file(scene: &Scene, kind: &str, path: &Path) -> String {
+/// Scale and position \[m\] of a mesh in a box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// Its scale: 1, 2 or 5 times a power of ten.
+    pub scale: f32,
+    /// Position of its origin \[m\], with which it stands in the middle of the box.
+    pub position: [f32; 3],
+    /// Its longest side after scaling \[m\].
+    pub longest: f32,
+}
+
+/// Fits a mesh between `low` and `high` to about a third of the box: files of meshes have any unit, and any origin.
+pub fn fit(scene: &Scene, [low, high]: [[f32; 3]; 2]) -> Fit {
+    let (extent, cells) = (scene.extent(), scene.config.dims.array());
+    let size = [0, 1, 2].map(|a| high[a] - low[a]);
+    // A plane box limits no mesh across.
+    let thirds = (0..3).filter(|a| size[*a] > 0.0 && cells[*a] > 1).map(|a| extent[a] / (3.0 * size[a]));
+    let third = thirds.fold(f32::INFINITY, f32::min);
+    let range = &parameter::of("solid.#.scale").hard;
+    let scale = if third.is_finite() { round(third).clamp(*range.start(), *range.end()) } else { 1.0 };
+    let position = [0, 1, 2].map(|a| {
+        let middle = scale * (0.5 * low[a] + 0.5 * high[a]);
+        tidy(0.5 * extent[a] - middle, 0.1 * scene.config.h)
+    });
+    Fit { scale, position, longest: scale * size.into_iter().fold(0.0, f32::max) }
+}
+
+/// The number nearest to `x` > 0, by ratio, that is 1, 2 or 5 times a power of ten.
+fn round(x: f32) -> f32 {
+    let exponent = x.log10().floor() as i32;
+    let rounds = [(1, 0), (2, 0), (5, 0), (1, 1)].map(|(digit, more)| format!("{digit}e{}", exponent + more));
+    let off = |round: &f32| (round / x).ln().abs();
+    let rounds = rounds.iter().filter_map(|text| text.parse().ok());
+    rounds.min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(x)
+}
+
+/// Keys of a new object of a file, as TOML; `kind` as in [`FILES`]. A mesh needs its `fit`.
+pub fn template_of_file(scene: &Scene, kind: &str, path: &Path, fit: Option<Fit>) -> String {
     let (extent, h) = (scene.extent(), scene.config.h);
     let least = extent.into_iter().fold(f32::INFINITY, f32::min);
     let middle = extent.map(|x| tidy(0.5 * x, 0.5 * h));
     let (width, depth) = (tidy(0.5 * least, h), tidy((0.05 * least).max(2.0 * h), 0.1 * h));
     let file = toml::Value::from(path.to_string_lossy().into_owned());
     let emits = "emit = { red = 3.0, green = 3.0, blue = 3.0, heat = 30.0 }\n";
+    let (position, scale) = fit.map_or((middle, 1.0), |fit| (fit.position, fit.scale));
     match kind {
         "source.image" => format!(
             "shape = {{ image = {{ file = {file}, center = {middle:?}, width = {width:?}, depth = {depth:?} }} }}\n{emits}"
         ),
-        "source.mesh" => format!("shape = {{ mesh = {{ file = {file}, position = {middle:?} }} }}\n{emits}"),
+        "source.mesh" => format!(
+            "shape = {{ mesh = {{ file = {file}, position = {position:?}, scale = {scale:?} }} }}\n{emits}"
+        ),
         "source.volume" => format!("shape = {{ volume = {{ file = {file} }} }}\n{emits}"),
-        _ => format!("shape = {{ mesh = {file} }}\nposition = {middle:?}\n"),
+        _ => format!("shape = {{ mesh = {file} }}\nposition = {position:?}\nscale = {scale:?}\n"),
     }
 }
 
@@ -369,6 +408,15 @@ mod tests {
         let (cells, h) = with_resolution([96, 144, 1], 0.01, 200);
         assert_eq!((cells[1], cells[2]), (200, 1));
         assert!((cells[0] as f32 * h - 0.96).abs() < h && (200.0 * h - 1.44).abs() < h, "{cells:?} {h}");
+    }
+
+    #[test]
+    fn scales_are_one_two_or_five_times_a_power_of_ten() {
+        for (x, round_x) in
+            [(0.001, 0.001), (0.3, 0.2), (0.4, 0.5), (8.0, 10.0), (1.3, 1.0), (3e-5, 2e-5), (4.0, 5.0)]
+        {
+            assert_eq!(round(x), round_x, "{x}");
+        }
     }
 
     #[test]

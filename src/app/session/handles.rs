@@ -11,6 +11,7 @@ use crate::app::objects::{self, Selected};
 use crate::app::settings::{self, Settings};
 use crate::scene::Scene;
 use crate::scene::edits::{Change, List};
+use crate::solver::Mesh;
 
 /// Distance at which a handle can be grabbed \[pt\].
 const GRAB: f32 = 13.0;
@@ -261,7 +262,7 @@ impl Session {
         true
     }
 
-    /// Adds an object made of a file.
+    /// Adds an object made of a file. A mesh is scaled to fit the box.
     pub(super) fn add_of_file(&mut self, kind: &str, typed: &str) -> Result<(), String> {
         let path =
             file::named(typed).and_then(|path| std::path::absolute(path).map_err(|e| e.to_string()))?;
@@ -272,11 +273,23 @@ impl Session {
         let list =
             objects::FILES.iter().find(|(of, ..)| *of == kind).map_or(List::Source, |(_, list, ..)| *list);
         let scene = &self.model.settings.scene;
-        let change = |path: &Path| [Change::Add(list, objects::template_of_file(scene, kind, path))];
+        // A mesh that cannot be read is refused below.
+        let mesh = if kind.ends_with(".mesh") { Mesh::load(&path).ok() } else { None };
+        let fit = mesh.map(|mesh| objects::fit(scene, mesh.bounds()));
+        let change = |path: &Path| [Change::Add(list, objects::template_of_file(scene, kind, path, fit))];
         let beside = near.map(|near| change(&near)).filter(|changes| scene.edited(changes).is_ok());
         let changes = beside.unwrap_or_else(|| change(&path));
         scene.edited(&changes).map_err(|error| error.to_string())?;
-        self.edit(&changes);
+        if self.edit(&changes)
+            && let Some(fit) = fit
+        {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            self.say(format!(
+                "{name} has scale {}: it is {} m long",
+                fit.scale,
+                objects::tidy(fit.longest, 0.01 * fit.longest)
+            ));
+        }
         Ok(())
     }
 

@@ -505,6 +505,44 @@ fn a_default_source_too_large_for_another_box_stays_the_default() {
     assert!(changed([2, 12, 20]).sources[0].region.position[0] < 0.11);
 }
 
+/// Opens the dialog for an object of a file, types its path, and accepts it.
+fn type_in(s: &mut Session, kind: &'static str, path: &std::path::Path) {
+    use crate::app::model::Dialog;
+    s.act(Action::AddOfFile(kind));
+    match &mut s.model.dialog {
+        Some(Dialog::Path(form)) => form.text = path.display().to_string(),
+        other => panic!("{other:?}"),
+    }
+    s.act(Action::Accept);
+}
+
+#[test]
+fn meshes_of_any_unit_and_place_are_added_inside_the_box() {
+    let folder = tempfile::tempdir().unwrap();
+    for (size, scale) in [(400.0, 0.001), (0.4, 1.0), (0.02, 20.0), (9e5, 5e-7)] {
+        let path = folder.path().join(format!("{size}.obj"));
+        let [low, high] = [5.0 * size, 6.0 * size];
+        let corners = [[low; 3], [high, low, low], [low, high, low], [low, low, high]];
+        let lines = corners.map(|[x, y, z]| format!("v {x} {y} {z}\n")).concat();
+        std::fs::write(&path, lines + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n").unwrap();
+        let mut s = session();
+        type_in(&mut s, "solid.mesh", &path);
+        assert!(s.model.dialog.is_none(), "{:?}", s.model.dialog);
+        let said = s.readout.notice.clone().unwrap_or_default();
+        type_in(&mut s, "source.mesh", &path);
+        let scene = &s.model.settings.scene;
+        let (solid, region) = (&scene.solids[0], &scene.sources[1].region);
+        let scale: f32 = f32::max(scale, 1e-6);
+        assert_eq!((solid.scale, region.scale), (scale, scale), "{size}");
+        assert_eq!(solid.position, region.position);
+        for a in 0..3 {
+            let [from, to] = [0, 1].map(|end| solid.position[a] + solid.extent()[end][a]);
+            assert!(from > 0.0 && to < s.extent()[a], "{size}: {from} to {to} m");
+        }
+        assert!(said.contains(&format!("scale {scale}")), "{said}");
+    }
+}
+
 #[test]
 fn objects_of_files_are_added_and_a_missing_file_is_said_in_the_dialog() {
     use crate::app::model::Dialog;
@@ -516,14 +554,6 @@ fn objects_of_files_are_added_and_a_missing_file_is_said_in_the_dialog() {
     std::fs::write(&mesh, "v 0 0 0\nv 0.4 0 0\nv 0 0.4 0\nv 0 0 0.4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
         .unwrap();
     let mut s = session();
-    let type_in = |s: &mut Session, kind: &'static str, path: &std::path::Path| {
-        s.act(Action::AddOfFile(kind));
-        match &mut s.model.dialog {
-            Some(Dialog::Path(form)) => form.text = path.display().to_string(),
-            other => panic!("{other:?}"),
-        }
-        s.act(Action::Accept);
-    };
     type_in(&mut s, "source.image", &folder.path().join("none.png"));
     match &s.model.dialog {
         Some(Dialog::Path(form)) => assert!(form.error.as_deref().unwrap().contains("none.png"), "{form:?}"),
