@@ -1,7 +1,7 @@
 //! The box and the solver: settings that need a restart. Changes are collected with their estimated cost, and
 //! applied together.
 
-use egui::{Button, DragValue, Label, RichText, Ui, vec2};
+use egui::{Button, DragValue, Label, Response, RichText, Ui, vec2};
 
 use super::control::words_control;
 use super::section::{Head, section};
@@ -53,7 +53,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
         let scene = model.settings.scene.clone();
         let mut draft = model.draft.take().unwrap_or_default();
         resolution(ui, &scene, &mut draft, out);
-        sides(ui, &scene, &mut draft);
+        sides(ui, &scene, &mut draft, out);
         KEYS.into_iter().for_each(|key| setting(ui, &scene, &mut draft, key, out));
         let changes = draft.changes(&scene);
         let fits = estimate(ui, &scene, &draft, readout);
@@ -123,14 +123,15 @@ fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
         out.places.insert("domain.voxel", response.rect);
     });
     typed_number::notice(ui, "domain.voxel");
-    if (cells, h) != before {
+    if cells != before.0 || !is_number(h.into(), before.1) {
         let own = (scene.config.dims.array(), scene.config.h);
-        draft.grid = ((cells, h) != own).then_some((cells, h));
+        let is_own = cells == own.0 && is_number(h.into(), own.1);
+        draft.grid = (!is_own).then_some((cells, h));
         draft.resolution = None;
     }
 }
 
-fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
+fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     for axis in 0..3 {
         for end in 0..2 {
             let key = side_key(axis, end);
@@ -147,43 +148,57 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft) {
                     ui.label(RichText::new("with the formulas of the file").color(theme::QUIET));
                 });
             } else if shown == SideKind::Inflow {
-                inflow(ui, scene, draft, axis, end);
+                inflow(ui, scene, draft, [axis, end], out);
             }
         }
     }
 }
 
 /// Velocity, smoke and temperature of the air that enters through a side.
-fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, axis: usize, end: usize) {
+fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, [axis, end]: [usize; 2], out: &mut Out) {
     let key = side_key(axis, end);
     let id = ui.id().with(("inflow", &key));
     let set = matches!(draft.get(&key), Some(Entry::Other(_)));
     let kept = ui.data(|data| data.get_temp::<[f32; 7]>(id)).filter(|_| set);
-    let mut values = kept.unwrap_or_else(|| match scene.config.sides[axis][end] {
+    let own = match scene.config.sides[axis][end] {
         BoundaryCondition::Inflow(Inflow { velocity: [u, v, w], scalars: [r, g, b, heat] }) => {
-            [u, v, w, r, g, b, heat]
+            Some([u, v, w, r, g, b, heat])
         }
-        _ => [0.0; 7],
-    });
+        _ => None,
+    };
+    let mut values = kept.or(own).unwrap_or([0.0; 7]);
     let before = values;
     line(ui, "Air [m/s]", parameter::of("side.inflow.velocity").description, |ui| {
         for x in &mut values[..3] {
             let field = Field { name: INFLOW, unit: "m/s", range: -100.0..=100.0, whole: false, width: 56.0 };
-            field.show(ui, DragValue::new(x).speed(0.01).max_decimals(3));
+            let response = air(ui, field, x, 0.01);
+            out.places.entry(INFLOW).or_insert(response.rect);
         }
     });
     line(ui, "R, G, B, heat", "Smoke of the three colours in it, and its temperature excess [K].", |ui| {
         for (c, x) in values[3..].iter_mut().enumerate() {
             let (unit, range) = if c < 3 { ("", 0.0..=100.0) } else { ("K", -1000.0..=1000.0) };
             let field = Field { name: INFLOW, unit, range, whole: false, width: 40.0 };
-            field.show(ui, DragValue::new(x).speed(0.02).max_decimals(2));
+            air(ui, field, x, 0.02);
         }
     });
     typed_number::notice(ui, INFLOW);
-    if values != before {
+    if Some(values) == own {
+        draft.unset(&key);
+    } else if values != before {
         ui.data_mut(|data| data.insert_temp(id, values));
         draft.set(&key, Entry::Other(inflow_text(values)));
     }
+}
+
+/// A number of an inflow. A field that is left without a change keeps the digits that it does not show.
+fn air(ui: &mut Ui, field: Field, x: &mut f32, speed: f64) -> Response {
+    let before = *x;
+    let response = field.show(ui, DragValue::new(x).speed(speed).custom_formatter(|x, _| fine(x)));
+    if is_number((*x).into(), before) {
+        *x = before;
+    }
+    response
 }
 
 /// An inflow as a scene file has it.
@@ -281,7 +296,28 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
         }
         _ => {}
     });
+    // A response also changes while letters are typed.
+    if draft.get(key).is_some_and(|entry| is_running(entry, now)) {
+        draft.unset(key);
+    }
     typed_number::notice(ui, key);
+}
+
+/// Whether an entry is the running value.
+fn is_running(entry: &Entry, now: Value) -> bool {
+    match (entry, now) {
+        (Entry::Word(word), Value::Word(now)) => word == now,
+        (Entry::Flag(on), Value::Flag(now)) => *on == now,
+        (entry, Value::Number(now)) => entry.number().is_some_and(|x| is_number(x, now)),
+        (entry, Value::Whole(now)) => entry.number() == Some(now.into()),
+        _ => false,
+    }
+}
+
+/// Whether `x` is `now`, or as a field shows it: a field that is left reads what it shows.
+fn is_number(x: f64, now: f32) -> bool {
+    let x = x as f32;
+    x == now || fine(now.into()).parse::<f32>() == Ok(x)
 }
 
 /// Memory and time of a step after the changes, estimated from the present step. Returns whether the memory is allowed.

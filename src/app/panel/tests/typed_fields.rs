@@ -54,6 +54,51 @@ fn a_box_beyond_the_memory_cannot_be_applied_and_its_edits_stay() {
 }
 
 #[test]
+fn a_restart_is_offered_only_for_values_that_differ_from_the_running_ones() {
+    let mut rig = Rig::new();
+    let click_apply = |rig: &mut Rig| {
+        let apply = rig.place("solver.apply").center();
+        rig.click(apply);
+        std::mem::take(&mut rig.model.edits).len()
+    };
+    let cfl = rig.model.settings.scene.config.time.cfl;
+    let names =
+        ["domain.detail", "domain.follow_margin", "time.cfl", "time.max_substeps", "solver.tolerance"];
+    for name in names {
+        for typed in ["abc", "", "5 kg"] {
+            rig.type_into(name, typed);
+            assert_eq!((rig.model.draft.clone(), click_apply(&mut rig)), (None, 0), "{name}: {typed:?}");
+        }
+    }
+    for typed in [format!("{cfl}"), format!("{cfl:.4}")] {
+        rig.type_into("time.cfl", &typed);
+        assert_eq!((rig.model.draft.clone(), click_apply(&mut rig)), (None, 0), "{typed}");
+    }
+    rig.type_into("time.cfl", &format!("{}", 0.5 * cfl));
+    assert_eq!(click_apply(&mut rig), 1);
+    rig.type_into("time.cfl", &format!("{cfl}"));
+    assert_eq!(rig.model.draft, None, "the running value again");
+}
+
+#[test]
+fn numbers_as_shown_and_the_inflow_of_the_file_are_no_change() {
+    let mut rig = Rig::new();
+    let text =
+        "[domain]\nvoxel = 0.0123456\n[domain.walls.x_min]\ninflow = { velocity = [0.5, 0, 0], red = 1 }\n";
+    rig.model = Model::new(Arc::new(Scene::parse("wind", text).unwrap()));
+    rig.model.closed.clear();
+    (0..3).for_each(|_| drop(rig.show([])));
+    rig.type_into("domain.voxel", "0.01235");
+    assert_eq!(rig.model.draft, None, "the voxel as it is shown");
+    rig.type_into("inflow", "abc");
+    assert_eq!(rig.model.draft, None);
+    rig.type_into("inflow", "0.7");
+    assert!(rig.model.draft.is_some());
+    rig.type_into("inflow", "0.5");
+    assert_eq!(rig.model.draft, None, "the running value again");
+}
+
+#[test]
 fn rows_read_units_and_commas_and_say_what_they_cannot_read() {
     let mut rig = Rig::new();
     for (typed, value) in [("0,07", 0.07), ("2 1/s", 2.0), ("5 kg", 2.0), ("2*50", 2.0)] {
