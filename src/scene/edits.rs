@@ -199,32 +199,38 @@ impl Scene {
 
     /// Sources whose shape the text leaves to the default, which depends on the box.
     pub fn sources_of_default_shape(&self) -> Vec<usize> {
-        let Ok(document) = self.origin.text.parse::<DocumentMut>() else { return Vec::new() };
-        let is_shape = |(key, _): &(String, Entry)| key == "shape" || key.starts_with("shape.");
-        let has_shape = |n| self.entries(List::Source, n).iter().any(is_shape);
-        let is_default = |n: &usize| !document.contains_key("source") || !has_shape(*n);
+        let Ok(written) = self.origin.text.parse::<DocumentMut>() else { return Vec::new() };
+        let Ok(document) = self.document_of(List::Source) else { return Vec::new() };
+        let has_shape =
+            |n: &usize| object(&document, List::Source, *n).is_some_and(|table| table.contains_key("shape"));
+        let is_default = |n: &usize| !written.contains_key("source") || !has_shape(n);
         (0..self.sources.len()).filter(is_default).collect()
     }
 
     /// All values of an object, by their keys below it, in the order of the file.
     pub fn entries(&self, list: List, index: usize) -> Vec<(String, Entry)> {
-        let any = [Change::Set(format!("{}.", list.key()), None)];
-        let Ok((document, _)) = self.document(&any) else { return Vec::new() };
         let mut entries = Vec::new();
-        if let Some(item) = document.get(list.key()) {
-            match (item.as_array_of_tables(), item.as_array()) {
-                (Some(tables), _) => {
-                    tables.get(index).into_iter().for_each(|table| flatten(table, "", &mut entries));
-                }
-                (_, Some(items)) => items
-                    .get(index)
-                    .and_then(Value::as_inline_table)
-                    .into_iter()
-                    .for_each(|table| flatten(table, "", &mut entries)),
-                _ => {}
-            }
+        if let Ok(document) = self.document_of(list)
+            && let Some(table) = object(&document, list, index)
+        {
+            flatten(table, "", &mut entries);
         }
         entries
+    }
+
+    /// Its text with the overrides of `list`.
+    fn document_of(&self, list: List) -> Result<DocumentMut, SceneError> {
+        let any = [Change::Set(format!("{}.", list.key()), None)];
+        self.document(&any).map(|(document, _)| document)
+    }
+}
+
+/// Table of an object of a list.
+fn object(document: &DocumentMut, list: List, index: usize) -> Option<&dyn TableLike> {
+    let item = document.get(list.key())?;
+    match item.as_array_of_tables() {
+        Some(tables) => tables.get(index).map(|table| table as &dyn TableLike),
+        None => item.as_array()?.get(index)?.as_inline_table().map(|table| table as &dyn TableLike),
     }
 }
 
