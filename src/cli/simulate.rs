@@ -172,8 +172,7 @@ impl Job<'_> {
             |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
         let mut ends = is_steady(&run);
         let last = self.options.frames.last;
-        // A run that was killed after its last checkpoint still writes its means.
-        let is_complete = run.frame() == last;
+        let first = run.frame();
         while run.frame() < last && !ends {
             let finished = run.step()?;
             tables.step(&mut run, finished)?;
@@ -197,8 +196,9 @@ impl Job<'_> {
                 )));
             }
         }
+        // A run that was killed after its last checkpoint lacks its means and has no step left.
         self.write_means(&tables, run.solver())?;
-        if self.args.checkpoint_every.is_none() && !is_complete && self.is_first() {
+        if self.args.checkpoint_every.is_none() && run.frame() > first && self.is_first() {
             // It is outdated now.
             remove(&self.folder.checkpoint())?;
         }
