@@ -380,7 +380,7 @@ fn simulate_writes_statistics_probes_and_fields() {
     assert!(stats["divergence_after"].iter().all(|&d| d < 1e-4), "{:?}", stats["divergence_after"]);
     let point = columns(&run.join("probe-p.csv"));
     assert_eq!(point["time"], stats["time"]);
-    assert!(point["red"][4] > 0.1 && point["v"][4] > 0.0, "{point:?}");
+    assert!(point["red"][4] > 0.1 && point["v"][4] != 0.0, "{point:?}");
     assert_eq!(columns(&run.join("probe-l.csv"))["x"].len(), 5 * 5, "5 points at frames 0 to 4");
     assert_eq!(columns(&run.join("probe-out.csv"))["v"].len(), 5);
     refused(&updraft(dir.path(), &[&args, SMALL].concat()), "run/scene.toml exists already");
@@ -446,7 +446,7 @@ fn a_stored_frame_starts_another_run() {
     let dir = folder();
     let simulate = |frames: &str, out: &str, more: &[&str]| {
         let args = ["simulate", "plume", "--frames", frames, "--format", "npz", "--out", out];
-        let sets = (0..4).flat_map(|n| [("noise.speed", n), ("start", n)]);
+        let sets = (0..3).flat_map(|n| [("noise.speed", n), ("start", n)]);
         let still: Vec<String> = sets.map(|(key, n)| format!("--set=source.{n}.{key}=0")).collect();
         let still: Vec<&str> = still.iter().map(String::as_str).collect();
         let output = updraft(dir.path(), &[&args[..], &still, SMALL, more].concat());
