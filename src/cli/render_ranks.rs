@@ -72,7 +72,6 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
                     }
                 }
                 if moves {
-                    run.exchange_faces();
                     slab.capture_motion(run.solver());
                 }
                 slab.capture(run.solver(), |whole, motion| painter.planes(scene, whole, motion));

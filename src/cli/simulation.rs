@@ -230,11 +230,6 @@ impl Run {
         self.solver.exchange_leaves();
     }
 
-    /// Brings to each rank the faces beside its slab that velocities at the centres of cells read.
-    pub fn exchange_faces(&mut self) {
-        self.solver.exchange_faces();
-    }
-
     /// Last finished frame.
     pub fn frame(&self) -> u32 {
         self.frame

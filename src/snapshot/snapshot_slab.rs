@@ -133,7 +133,7 @@ impl SnapshotSlab {
         });
     }
 
-    /// Captures the velocity of this instant of `solver`, after [`exchange_faces`](Solver::exchange_faces). All ranks call it.
+    /// Captures the velocity of this instant of `solver`. All ranks call it.
     pub fn capture_motion(&mut self, solver: &Solver) {
         let (below, own) = (self.note(solver), solver.smoke_layout().cell_planes());
         let dims = self.whole.dims;

@@ -85,13 +85,6 @@ impl Solver {
         }
     }
 
-    /// Brings to each rank the faces that the velocities in the middle of the cells of its slab and of the planes beside it read.
-    pub fn exchange_faces(&mut self) {
-        let ranks = self.ranks().clone();
-        let Fields { layout, velocity: [u, v, w], .. } = &mut self.fields;
-        ranks.exchange(*layout, [u, v, w], [2, 3]);
-    }
-
     /// Brings all fields of the planes `ks`, −GHOST ≤ k < nz + GHOST, to the first rank. It then has the memory of these planes too.
     pub fn bring(&mut self, ks: [isize; 2]) {
         let smoke = (self.smoke_layout(), self.smoke_ranks().clone());
