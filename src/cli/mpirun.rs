@@ -37,6 +37,8 @@ pub struct Launch {
     comm: Option<Arc<dyn Comm>>,
     threads: Option<usize>,
     here: Option<usize>,
+    /// Whether Open MPI may wait for ever for messages between containers.
+    may_hang: bool,
     machines: Vec<String>,
     #[cfg(feature = "mpi")]
     _session: Option<crate::comm::Session>,
@@ -71,7 +73,15 @@ fn start(_: usize) -> Result<Launch, CliError> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = Some((processors / ranks.sharing()).max(1));
     let (here, machines) = (Some(ranks.here()), ranks.machines().to_vec());
-    Ok(Launch { comm: Some(Arc::new(ranks)), threads, here, machines, _session: Some(session) })
+    let may_hang = ranks.is_divided() && copies_directly();
+    Ok(Launch { comm: Some(Arc::new(ranks)), threads, here, may_hang, machines, _session: Some(session) })
+}
+
+/// Whether Open MPI may copy messages from the memory of another process: it is not told otherwise.
+#[cfg(feature = "mpi")]
+fn copies_directly() -> bool {
+    std::env::var_os("OMPI_COMM_WORLD_SIZE").is_some()
+        && std::env::var_os("OMPI_MCA_btl_vader_single_copy_mechanism").is_none_or(|by| by != "none")
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -103,8 +113,14 @@ impl Launch {
         }
     }
 
-    /// Says where the ranks are, with `-v`.
+    /// Says where the ranks are, with `-v`, and warns if they may wait for ever.
     pub fn tell_places(&self) {
+        if self.may_hang {
+            tracing::warn!(
+                "ranks of one machine are in different user namespaces, where Open MPI may wait for ever for a message; share one by \
+                 `ch-run --join` or `apptainer run --sharens`, or give `--mca btl_vader_single_copy_mechanism none` to mpirun"
+            );
+        }
         for (rank, machine) in self.machines.iter().enumerate() {
             tracing::info!("rank {rank} of {} on {machine}", self.machines.len());
         }

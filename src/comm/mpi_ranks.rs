@@ -1,6 +1,7 @@
 //! Ranks as the processes that a launcher of MPI has started.
 
 use mpi::Threading;
+use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
@@ -23,6 +24,8 @@ pub struct MpiRanks {
     sharing: usize,
     /// Ranks on this machine.
     here: usize,
+    /// Whether ranks of one machine, here or elsewhere, are in different user namespaces.
+    is_divided: bool,
     /// Machine of each rank.
     machines: Vec<String>,
 }
@@ -57,10 +60,13 @@ impl MpiRanks {
         }
         let world = universe.world();
         let beside = world.split_shared(world.rank());
-        let mine = processors();
-        let mut theirs = vec![0; beside.size() as usize];
-        beside.all_gather_into(&mine, &mut theirs[..]);
-        let sharing = theirs.iter().filter(|of| **of == mine).count();
+        let mine = [processors(), user_namespace()];
+        let mut theirs = vec![0; 2 * beside.size() as usize];
+        beside.all_gather_into(&mine[..], &mut theirs[..]);
+        let count = |n: usize| theirs.iter().skip(n).step_by(2).filter(|of| **of == mine[n]).count();
+        let (here, sharing) = (theirs.len() / 2, count(0));
+        let mut is_divided = false;
+        world.all_reduce_into(&(count(1) < here), &mut is_divided, SystemOperation::logical_or());
         let [rank, size] = [world.rank(), world.size()].map(|n| n as usize);
         let mut name = [0; NAME];
         let machine = mpi::environment::processor_name().unwrap_or_default();
@@ -69,7 +75,7 @@ impl MpiRanks {
         world.all_gather_into(&name[..], &mut names[..]);
         let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
         let machines = names.chunks(NAME).map(text).collect();
-        Ok((Self { rank, size, sharing, here: theirs.len(), machines }, Session { _universe: universe }))
+        Ok((Self { rank, size, sharing, here, is_divided, machines }, Session { _universe: universe }))
     }
 
     /// Number of ranks on this machine, this one included, that may use the same processors.
@@ -82,6 +88,11 @@ impl MpiRanks {
         self.here
     }
 
+    /// Whether ranks of one machine are in different user namespaces, as containers are that do not share one.
+    pub fn is_divided(&self) -> bool {
+        self.is_divided
+    }
+
     /// The machine of each rank.
     pub fn machines(&self) -> &[String] {
         &self.machines
@@ -92,10 +103,20 @@ impl MpiRanks {
 fn processors() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let allowed = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
-    // FNV-1a.
-    allowed
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    number(allowed.as_bytes())
+}
+
+/// A number for the user namespace of this process; where the system has none, the same for all.
+fn user_namespace() -> u64 {
+    let namespace = std::fs::read_link("/proc/self/ns/user").unwrap_or_default();
+    number(namespace.as_os_str().as_encoded_bytes())
+}
+
+/// FNV-1a.
+fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 impl Comm for MpiRanks {
