@@ -37,9 +37,10 @@ pub struct Launch {
     comm: Option<Arc<dyn Comm>>,
     threads: Option<usize>,
     here: Option<usize>,
-    /// Whether Open MPI may wait for ever for messages between containers.
+    /// Whether Open MPI may wait forever for messages between containers.
     may_hang: bool,
-    machines: Vec<String>,
+    /// Machine and processors of each rank.
+    places: Vec<String>,
     #[cfg(feature = "mpi")]
     _session: Option<crate::comm::Session>,
 }
@@ -72,12 +73,12 @@ fn start(_: usize) -> Result<Launch, CliError> {
     console::silence(ranks.rank() > 0);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = Some((processors / ranks.sharing()).max(1));
-    let (here, machines) = (Some(ranks.here()), ranks.machines().to_vec());
+    let (here, places) = (Some(ranks.here()), ranks.places().to_vec());
     let may_hang = ranks.is_divided() && copies_directly();
-    Ok(Launch { comm: Some(Arc::new(ranks)), threads, here, may_hang, machines, _session: Some(session) })
+    Ok(Launch { comm: Some(Arc::new(ranks)), threads, here, may_hang, places, _session: Some(session) })
 }
 
-/// Whether Open MPI may copy messages from the memory of another process: it is not told otherwise.
+/// Whether this is Open MPI, and no option forbids it to copy messages from the memory of another process.
 #[cfg(feature = "mpi")]
 fn copies_directly() -> bool {
     std::env::var_os("OMPI_COMM_WORLD_SIZE").is_some()
@@ -117,12 +118,12 @@ impl Launch {
     pub fn tell_places(&self) {
         if self.may_hang {
             tracing::warn!(
-                "ranks of one machine are in different user namespaces, where Open MPI may wait for ever for a message; share one by \
+                "ranks of one machine are in different user namespaces, where Open MPI may wait forever for a message; share one by \
                  `ch-run --join` or `apptainer run --sharens`, or give `--mca btl_vader_single_copy_mechanism none` to mpirun"
             );
         }
-        for (rank, machine) in self.machines.iter().enumerate() {
-            tracing::info!("rank {rank} of {} on {machine}", self.machines.len());
+        for (rank, place) in self.places.iter().enumerate() {
+            tracing::info!("rank {rank} of {} on {place}", self.places.len());
         }
     }
 

@@ -12,8 +12,8 @@ use super::Comm;
 /// Longest message; longer ones are divided. MPI counts in 32 bits.
 const LONGEST: usize = 1 << 30;
 
-/// Bytes of the name of a machine.
-const NAME: usize = 64;
+/// Bytes of the text that says where a rank runs.
+const PLACE: usize = 128;
 
 /// This process among those of MPI.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct MpiRanks {
     here: usize,
     /// Whether ranks of one machine, here or elsewhere, are in different user namespaces.
     is_divided: bool,
-    /// Machine of each rank.
-    machines: Vec<String>,
+    /// Machine of each rank, and the processors that it may use there.
+    places: Vec<String>,
 }
 
 /// MPI as long as it lives; it ends MPI when it is dropped.
@@ -60,7 +60,8 @@ impl MpiRanks {
         }
         let world = universe.world();
         let beside = world.split_shared(world.rank());
-        let mine = [processors(), user_namespace()];
+        let processors = processors();
+        let mine = [hash(processors.as_bytes()), user_namespace()];
         let mut theirs = vec![0; 2 * beside.size() as usize];
         beside.all_gather_into(&mine[..], &mut theirs[..]);
         let count = |n: usize| theirs.iter().skip(n).step_by(2).filter(|of| **of == mine[n]).count();
@@ -68,14 +69,15 @@ impl MpiRanks {
         let mut is_divided = false;
         world.all_reduce_into(&(count(1) < here), &mut is_divided, SystemOperation::logical_or());
         let [rank, size] = [world.rank(), world.size()].map(|n| n as usize);
-        let mut name = [0; NAME];
         let machine = mpi::environment::processor_name().unwrap_or_default();
-        name.iter_mut().zip(machine.bytes()).for_each(|(to, byte)| *to = byte);
-        let mut names = vec![0; NAME * size];
-        world.all_gather_into(&name[..], &mut names[..]);
-        let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
-        let machines = names.chunks(NAME).map(text).collect();
-        Ok((Self { rank, size, sharing, here, is_divided, machines }, Session { _universe: universe }))
+        let mut place = [0; PLACE];
+        let words = format!("{machine}, processors {processors}");
+        place.iter_mut().zip(words.bytes()).for_each(|(to, byte)| *to = byte);
+        let mut all = vec![0; PLACE * size];
+        world.all_gather_into(&place[..], &mut all[..]);
+        let text = |place: &[u8]| String::from_utf8_lossy(place).trim_end_matches('\0').to_owned();
+        let places = all.chunks(PLACE).map(text).collect();
+        Ok((Self { rank, size, sharing, here, is_divided, places }, Session { _universe: universe }))
     }
 
     /// Number of ranks on this machine, this one included, that may use the same processors.
@@ -93,27 +95,27 @@ impl MpiRanks {
         self.is_divided
     }
 
-    /// The machine of each rank.
-    pub fn machines(&self) -> &[String] {
-        &self.machines
+    /// The machine of each rank, and the processors that it may use there.
+    pub fn places(&self) -> &[String] {
+        &self.places
     }
 }
 
-/// A number for the processors that this process may use; where the system does not say, the same for all.
-fn processors() -> u64 {
+/// The processors that this process may use, as `0-3,8`; where the system does not say, `unknown`.
+fn processors() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let allowed = status.lines().find(|line| line.starts_with("Cpus_allowed:")).unwrap_or_default();
-    number(allowed.as_bytes())
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    allowed.map_or("unknown", str::trim).to_owned()
 }
 
-/// A number for the user namespace of this process; where the system has none, the same for all.
+/// A hash of the user namespace of this process; where the system has none, the same for all.
 fn user_namespace() -> u64 {
     let namespace = std::fs::read_link("/proc/self/ns/user").unwrap_or_default();
-    number(namespace.as_os_str().as_encoded_bytes())
+    hash(namespace.as_os_str().as_encoded_bytes())
 }
 
-/// FNV-1a.
-fn number(bytes: &[u8]) -> u64 {
+/// The FNV-1a hash of `bytes`.
+fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
