@@ -75,23 +75,30 @@ impl Draft {
 }
 
 /// Changes that keep the place and size of default sources in a box of `cells` of edge `h` \[m\]. A ball that would stand
-/// out of the box is moved in. None if the size of the box is the same, or for a ball that does not fit: it stays the default.
+/// out of the box is moved in, and one smaller than a cell grows to it. Across an axis of one cell it is a disc in the middle. None if
+/// the size of the box is the same, or for a ball that does not fit: it stays the default.
 fn keep_default_sources(scene: &Scene, cells: [usize; 3], h: f32) -> Vec<Change> {
     let (old, dims, new) = (scene.extent(), scene.config.dims.array(), cells.map(|n| n as f32 * h));
-    // A resolution keeps the size to half a cell, and an axis of one cell.
-    let is_kept =
-        |a: usize| (cells[a], dims[a]) == (1, 1) || (new[a] - old[a]).abs() < 0.501 * h.max(scene.config.h);
+    // A resolution keeps the size to half a cell, but an axis of one cell becomes thinner or thicker, and the default ball with it.
+    let is_kept = |a: usize| {
+        let tolerance = if (cells[a], dims[a]) == (1, 1) { 1e-3 } else { 0.501 };
+        (new[a] - old[a]).abs() < tolerance * h.max(scene.config.h)
+    };
     if (0..3).all(is_kept) {
         return Vec::new();
     }
     let keep = |n: usize| {
         let region = &scene.sources[n].region;
         let Form::Body(Shape::Sphere { radius }) = region.form else { return Vec::new() };
-        let fits = radius >= h && (0..3).all(|a| cells[a] == 1 || 2.0 * radius <= new[a]);
+        let radius = radius.max(h);
+        let fits = (0..3).all(|a| cells[a] == 1 || 2.0 * radius <= new[a]);
         if !fits {
             return Vec::new();
         }
         let center = [0, 1, 2].map(|a| {
+            if cells[a] == 1 || dims[a] == 1 {
+                return 0.5 * new[a];
+            }
             let from_side = radius.min(0.5 * new[a]);
             region.position[a].clamp(from_side, from_side.max(new[a] - from_side))
         });

@@ -5,6 +5,7 @@ use super::*;
 use crate::app::gesture::{Button, Held};
 use crate::app::objects::{self, Selected};
 use crate::scene::edits::{Change, Entry, List};
+use crate::solver::{Form, Shape};
 
 /// A ball in the middle of the box.
 const BALL: &str = "shape = { sphere = { radius = 0.2 } }\nposition = [0.6, 0.8, 0.6]\n";
@@ -491,6 +492,45 @@ fn another_box_keeps_the_default_source_where_it_is() {
         "{region:?}"
     );
     assert_eq!(region.form, before.sources[0].region.form);
+}
+
+/// A box with an axis of one cell is a plane. Its default ball has the radius of a cell, and other cells would change it.
+#[test]
+fn a_flat_box_keeps_the_default_source_where_it_is() {
+    let mut s = session();
+    let apply = |s: &mut Session, draft: objects::Draft| {
+        s.model.edits = draft.changes(&s.model.settings.scene);
+        s.sync();
+        until_loaded(s);
+    };
+    let ball = |s: &Session| {
+        let region = &s.model.settings.scene.sources[0].region;
+        let Form::Body(Shape::Sphere { radius }) = region.form else { panic!("{region:?}") };
+        (region.position, radius)
+    };
+    let grid = |cells, h| objects::Draft { grid: Some((cells, h)), ..Default::default() };
+    let ([x, y, _], radius) = ball(&s);
+    let h = s.model.settings.scene.config.h;
+    let [nx, ny, _] = s.model.settings.scene.config.dims.array();
+    // To a plane, and from there to finer cells and coarser ones.
+    apply(&mut s, grid([nx, ny, 1], h));
+    assert_eq!(ball(&s), ([x, y, 0.5 * h], radius));
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    let text = "[domain]\ncells = [24, 32, 1]\nvoxel = 0.05\n";
+    let mut s = Session::new(Scene::parse("flat", text).unwrap(), || ()).unwrap();
+    s.set_view(800.0, 600.0);
+    let ([x, y, _], radius) = ball(&s);
+    for (most, voxel) in [(64, 0.025), (16, 0.1)] {
+        let before = s.model.settings.scene.clone();
+        apply(&mut s, objects::Draft { resolution: Some(most), ..Default::default() });
+        assert_eq!(s.model.settings.scene.config.h, voxel);
+        assert_eq!(ball(&s), ([x, y.max(radius.max(voxel)), 0.5 * voxel], radius.max(voxel)));
+        s.act(Action::Undo);
+        until_loaded(&mut s);
+        assert_eq!(s.model.settings.scene.origin.text, before.origin.text, "one undo takes both back");
+        assert_eq!(ball(&s), ([x, y, 0.025], radius));
+    }
 }
 
 #[test]
