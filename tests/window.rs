@@ -316,6 +316,97 @@ fn a_first_session_works_on_three_screens() {
     }
 }
 
+/// On a screen of 3840 × 2160 pixels without any scaling of its own, text and controls are twice as large.
+#[test]
+fn a_4k_screen_has_readable_text_and_a_whole_help() {
+    let tiny = ["--set", "domain.cells=[24,32,24]", "--set", "domain.voxel=0.04"];
+    let Some(mut rig) = Rig::on([3840, 2160], &tiny) else {
+        return;
+    };
+    opens_and_runs(&mut rig);
+    rig.until("some smoke", |s| number(s, "/frames/1") >= 12.0);
+    rig.key("space");
+    rig.until("a pause", |s| is(s, "/state", "paused"));
+    fits(&mut rig);
+    let state = rig.state().unwrap();
+    let [width, height] = window_size(&rig);
+    assert!(width <= 3840.0 && height <= 2160.0, "{width} x {height}");
+    assert!(width >= 1600.0 && height >= 1000.0, "large text in a small window: {width} x {height}");
+    let [_, top, right, bottom] = place(&state, "run");
+    assert!(bottom - top >= 40.0 && right <= width, "a button of {} pixels", bottom - top);
+    let shot = |rig: &Rig| (rig.state().unwrap(), rig.screen());
+    rig.key("F1");
+    rig.until("the help", |s| s["help"].as_bool() == Some(true) && s["places"]["help.text"].is_array());
+    (0..3).for_each(|_| rig.wait_for_a_frame());
+
+    // In a small window the help scrolls to its end.
+    rig.xdo("search --onlyvisible --name updraft windowsize 1180 760");
+    rig.until("a small window", |s| number(s, "/viewport/3") < 760.0);
+    let scrolls = |s: &Value| place(s, "help.text")[3] > place(s, "help.window")[3] + 40.0;
+    let (_, before) = rig.until_seen_whole("a help that is cut off", scrolls, shot);
+    let state = rig.state().unwrap();
+    let (x, y) = middle(&state, "help.window");
+    rig.xdo(&format!("mousemove {x} {y}"));
+    let is_at_end = |s: &Value| place(s, "help.text")[3] <= place(s, "help.window")[3];
+    let deadline = Instant::now() + PATIENCE;
+    while !rig.state().is_some_and(|s| is_at_end(&s)) {
+        assert!(Instant::now() < deadline, "the help does not scroll to its end");
+        rig.xdo("click --repeat 5 5");
+        rig.wait_for_a_frame();
+    }
+    let (state, after) = shot(&rig);
+    let [left, top, right, bottom] = place(&state, "help.window").map(|x| x.max(0.0) as usize);
+    assert!(right <= 1180 && bottom <= 760, "{right} {bottom}");
+    let inside = |screen: &[u8]| -> Vec<u8> {
+        let rows =
+            (top + 80..bottom - 20).map(|y| &screen[3 * (3840 * y + left + 20)..][..3 * (right - left - 60)]);
+        rows.flatten().copied().collect()
+    };
+    assert_ne!(inside(&before), inside(&after), "other lines are seen");
+
+    // In a window as large as the screen all of it is seen at once.
+    rig.xdo("search --onlyvisible --name updraft windowsize 3840 2160");
+    let is_whole = |s: &Value| {
+        let ([l, t, r, b], [wl, wt, wr, wb]) = (place(s, "help.text"), place(s, "help.window"));
+        number(s, "/viewport/3") > 1900.0 && l >= wl && t >= wt && r <= wr && b <= wb
+    };
+    let (state, screen) = rig.until_seen_whole("the whole help", is_whole, shot);
+    if let Some(path) = std::env::var_os("UPDRAFT_TEST_SCREEN") {
+        fs::write(path, &screen).unwrap();
+    }
+    let [left, top, right, bottom] = place(&state, "help.text").map(|x| x as usize);
+    assert!(right <= 3840 && bottom <= 2160, "{right} {bottom}");
+    // Text everywhere in it: each of its bands has bright pixels on a dark ground.
+    for band in 0..6 {
+        let [from, to] = [0, 1].map(|end| top + (bottom - top) * (band + end) / 6);
+        let [mean, spread] = brightness(&rig, [left, from, left + (right - left) / 2, to]);
+        assert!(mean < 100.0 && spread > 12.0, "band {band} of the help: {mean} {spread}");
+    }
+    // A line of text is about twice as high as on a screen of 1080 rows.
+    let lines = lines_of_text(&screen, [left, top, left + 60, bottom]);
+    let tallest = lines.iter().copied().max().unwrap_or(0);
+    assert!(lines.len() > 12 && (18..60).contains(&tallest), "{lines:?}");
+    rig.key("Escape");
+    rig.until("no help", |s| s["help"].as_bool() == Some(false));
+    fits(&mut rig);
+}
+
+/// Width and height of the window \[px\].
+fn window_size(rig: &Rig) -> [f64; 2] {
+    let told = rig.xdo("search --onlyvisible --name updraft getwindowgeometry --shell");
+    ["WIDTH=", "HEIGHT="].map(|key| {
+        let line = told.lines().find_map(|line| line.strip_prefix(key));
+        line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{told}"))
+    })
+}
+
+/// Heights of the lines of text in a part of a screen of 3840 columns \[px\]: rows with bright pixels between rows without.
+fn lines_of_text(screen: &[u8], [left, top, right, bottom]: [usize; 4]) -> Vec<usize> {
+    let is_text = |y: &usize| screen[3 * (3840 * y + left)..3 * (3840 * y + right)].iter().any(|&p| p > 110);
+    let rows: Vec<usize> = (top..bottom).filter(is_text).collect();
+    rows.chunk_by(|a, b| b - a == 1).map(<[usize]>::len).collect()
+}
+
 /// Window, panel and smoke are on the screen, and there is something to see in each.
 fn fits(rig: &mut Rig) {
     let state = rig.until("the panel", |s| s["places"]["save"].is_array());

@@ -7,6 +7,7 @@ use glutin::config::Config;
 use glutin::surface::WindowSurface;
 use winit::dpi::LogicalSize;
 use winit::event_loop::ActiveEventLoop;
+use winit::monitor::MonitorHandle;
 use winit::window::Window;
 
 use super::context;
@@ -24,7 +25,11 @@ pub(super) fn bare_window(
     scene: &str,
     remembered: &Remembered,
 ) -> Result<(Window, Config), String> {
-    let [width, height] = remembered.size.unwrap_or([1180.0, 760.0]);
+    let [width, height] = remembered.size.unwrap_or_else(|| {
+        // Larger text needs a larger window.
+        let scale = primary(event_loop).map_or(1.0, |screen| f64::from(scale_on(&screen)));
+        [1180.0 * scale, 760.0 * scale]
+    });
     let attributes = Window::default_attributes()
         .with_title(title(scene))
         .with_inner_size(fitting(event_loop, LogicalSize::new(width, height)))
@@ -48,17 +53,23 @@ pub(super) fn graphics(
 
 /// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.
 pub(super) fn scale_for(window: &Window) -> f32 {
-    let Some(screen) = window.current_monitor() else { return 1.0 };
-    let height = f64::from(screen.size().height) / window.scale_factor();
+    window.current_monitor().map_or(1.0, |screen| scale_on(&screen))
+}
+
+fn scale_on(screen: &MonitorHandle) -> f32 {
+    let height = f64::from(screen.size().height) / screen.scale_factor();
     ((height / 1080.0 * 4.0).floor() / 4.0).clamp(1.0, 2.0) as f32
 }
 
 /// `size`, or the size that fits the screen.
 fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<f64> {
-    let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
-    let Some(screen) = screen.filter(|screen| screen.size().width > 0) else {
-        return size;
-    };
+    let Some(screen) = primary(event_loop) else { return size };
     let room: LogicalSize<f64> = screen.size().to_logical(screen.scale_factor());
     LogicalSize::new(size.width.min(0.98 * room.width), size.height.min(0.96 * room.height))
+}
+
+/// The screen on which windows open, if its size is known.
+fn primary(event_loop: &ActiveEventLoop) -> Option<MonitorHandle> {
+    let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+    screen.filter(|screen| screen.size().width > 0)
 }

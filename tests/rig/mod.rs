@@ -155,6 +155,26 @@ impl Rig {
         }
     }
 
+    /// Waits until the reported state satisfies `holds` before and after `look`, which then has seen it.
+    pub fn until_seen_whole<T>(
+        &mut self,
+        what: &str,
+        holds: impl Fn(&Value) -> bool,
+        look: impl Fn(&Self) -> (Value, T),
+    ) -> (Value, T) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.until(what, &holds);
+            // What was drawn is on the screen two frames later.
+            (0..2).for_each(|_| self.wait_for_a_frame());
+            let (state, seen) = look(self);
+            if holds(&state) {
+                return (state, seen);
+            }
+            assert!(Instant::now() < deadline, "never stays: {what}");
+        }
+    }
+
     /// Captures the screen: red, green, blue of each pixel, rows from the top.
     pub fn screen(&self) -> Vec<u8> {
         let arguments = ["-window", "root", "-depth", "8", "rgb:-"].map(str::to_owned);

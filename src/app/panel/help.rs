@@ -2,32 +2,36 @@
 
 use egui::{Align2, Context, Grid, RichText, ScrollArea, Ui, Window};
 
-use super::theme;
+use super::{Out, theme};
 use crate::app::action::{BINDINGS, MOUSE};
 
 /// Margin of the help in a small window, with its own edges and title \[pt\].
 const EDGE: egui::Vec2 = egui::vec2(48.0, 90.0);
 
-pub(super) fn show(ctx: &Context, open: &mut bool) {
+pub(super) fn show(ctx: &Context, open: &mut bool, out: &mut Out) {
     if !*open {
         return;
     }
     let room = ctx.content_rect().size() - EDGE;
-    Window::new("Keys and mouse")
-        .default_size(room)
+    let window = Window::new("Keys and mouse")
+        .fixed_size(room)
         .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
         .collapsible(false)
         .resizable(false)
         .open(open)
         .show(ctx, |ui| {
             ScrollArea::both().max_width(room.x).max_height(room.y).show(ui, |ui| {
-                ui.horizontal_top(|ui| {
+                let text = ui.horizontal_top(|ui| {
                     ui.vertical(keys);
                     ui.add_space(28.0);
                     ui.vertical(mouse);
                 });
+                out.places.insert("help.text", text.response.rect);
             });
         });
+    if let Some(window) = window {
+        out.places.insert("help.window", window.response.rect);
+    }
 }
 
 fn keys(ui: &mut Ui) {

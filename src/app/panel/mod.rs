@@ -91,7 +91,7 @@ pub fn show(ctx: &Context, model: &mut Model, readout: &Readout) -> Out {
     }
     comparison_view::chips(ctx, model, &mut out);
     notice::show(ctx, model, readout);
-    help::show(ctx, &mut model.help);
+    help::show(ctx, &mut model.help, &mut out);
     dialog::show(ctx, model, &mut out);
     note_history(ctx, model);
     model.closed.clone_from(&out.closed);
