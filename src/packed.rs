@@ -9,12 +9,12 @@ const RUN: usize = 64;
 const BLOCK: usize = RUN * u64::BITS as usize;
 
 /// A field as words of 32 bits; runs of 64 zero words are left out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Packed {
     blocks: Vec<Block>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     /// Mask of the runs that are not all zeros; −0 is not zero.
     filled: u64,
@@ -23,9 +23,17 @@ struct Block {
 
 impl Packed {
     /// Packs a field, in parallel.
+    #[cfg(test)]
     pub fn of<T: bytemuck::Pod>(field: &[T]) -> Self {
+        Self::default().over(field)
+    }
+
+    /// Packs a field, in parallel, in the memory of this one: fresh memory takes several times as long.
+    pub fn over<T: bytemuck::Pod>(mut self, field: &[T]) -> Self {
         let words: &[u32] = bytemuck::cast_slice(field);
-        Self { blocks: words.par_chunks(BLOCK).map(Block::of).collect() }
+        self.blocks.resize_with(words.len().div_ceil(BLOCK), Block::default);
+        self.blocks.par_iter_mut().zip(words.par_chunks(BLOCK)).for_each(|(block, words)| block.pack(words));
+        self
     }
 
     /// Unpacks into a field of the same length.
@@ -41,13 +49,15 @@ impl Packed {
 }
 
 impl Block {
-    fn of(field: &[u32]) -> Self {
+    fn pack(&mut self, field: &[u32]) {
         let is_zero = |run: &[u32]| run.iter().fold(0, |bits, word| bits | word) == 0;
         let runs = || field.chunks(RUN).enumerate();
         let filled = runs().filter(|(_, run)| !is_zero(run)).fold(0u64, |mask, (n, _)| mask | 1 << n);
-        let mut words = Vec::with_capacity((filled.count_ones() as usize * RUN).min(field.len()));
+        let Self { filled: mask, words } = self;
+        words.clear();
+        words.reserve_exact((filled.count_ones() as usize * RUN).min(field.len()));
         runs().filter(|(n, _)| filled >> n & 1 == 1).for_each(|(_, run)| words.extend_from_slice(run));
-        Self { filled, words }
+        *mask = filled;
     }
 
     fn unpack(&self, field: &mut [u32]) {
@@ -75,8 +85,9 @@ mod tests {
         field[5] = -0.0;
         field[2 * BLOCK - 1] = f32::from_bits(0x7fc0_1234);
         field[3 * BLOCK + 99] = 4.0;
-        let packed = Packed::of(&field);
-        assert!(packed.bytes() < 4 * 64 + 3 * RUN * 4);
+        let full = Packed::of(&vec![1.0f32; 5 * BLOCK]);
+        let packed = full.over(&field);
+        assert_eq!(packed.blocks.len(), 4);
         let mut back = vec![7.0f32; field.len()];
         packed.unpack(&mut back);
         let bits = |field: &[f32]| field.iter().map(|x| x.to_bits()).collect::<Vec<_>>();

@@ -8,7 +8,7 @@ use half::f16;
 use updraft::grid::Dims;
 use updraft::snapshot::Snapshot;
 use updraft::solver::{
-    Config, Dab, Force, ForceField, Params, Region, Shape, Solid, Solver, SolverError, Source,
+    Config, Dab, Force, ForceField, Params, Region, Shape, Solid, Solver, SolverError, Source, State,
 };
 use updraft::worker::{Command, Recording, RunState, Simulation, Spill, Worker};
 
@@ -253,6 +253,115 @@ fn clear_cuts_the_step_under_way_short_and_the_run_goes_on() {
     rig.send([Command::Cancel]);
     rig.until("the clear", |w| cell(w)[0] == 1.0 && w.status().state == RunState::Paused);
     assert_eq!(rig.steps(), 0.0, "no step of 30 s was finished");
+}
+
+/// A solver whose steps are cancelled half way, after half of their time, on request.
+struct Halved {
+    solver: Solver,
+    /// Whether the next steps wait in their middle until they are cancelled.
+    waits: Arc<AtomicBool>,
+    /// Steps that wait or have waited.
+    waited: Arc<AtomicUsize>,
+    /// Least wall time of a step.
+    slow: Duration,
+}
+
+impl Simulation for Halved {
+    fn params(&self) -> &Params {
+        self.solver.params()
+    }
+    fn set_params(&mut self, params: Params) {
+        self.solver.set_params(params);
+    }
+    fn set_sources(&mut self, sources: Vec<Source>) {
+        self.solver.set_sources(sources);
+    }
+    fn set_forces(&mut self, forces: Vec<Force>) {
+        self.solver.set_forces(forces);
+    }
+    fn dab(&mut self, dab: &Dab) {
+        self.solver.dab(dab);
+    }
+    fn clear(&mut self) {
+        self.solver.clear();
+    }
+    fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
+        std::thread::sleep(self.slow);
+        if self.waits.load(Ordering::Relaxed) {
+            self.solver.step(0.5 * dt)?;
+            self.waited.fetch_add(1, Ordering::Relaxed);
+            wait_for(|| cancel.load(Ordering::Relaxed));
+            return Err(SolverError::Cancelled);
+        }
+        self.solver.step(dt).map(|_| ())
+    }
+    fn state(&self) -> Option<State> {
+        Some(self.solver.capture())
+    }
+    fn restore(&mut self, state: &State) -> Result<(), SolverError> {
+        self.solver.restore(state)
+    }
+    fn capture(&self, into: &mut Snapshot, with_velocity: bool) {
+        Simulation::capture(&self.solver, into, with_velocity);
+    }
+}
+
+/// Whether the state before a step is kept, as before long ones, or recomputed from one of the timeline.
+#[test]
+fn a_cancelled_step_is_taken_back_bit_for_bit() {
+    for slow in [Duration::ZERO, Duration::from_millis(1050)] {
+        let config = Config { threads: 2, ..Config::new(Dims::new([16, 24, 16]).unwrap(), 0.05) };
+        let source = Source::new(Region::sphere([0.4, 0.3, 0.4], 0.15), [4.0, 0.0, 0.0, 300.0]);
+        let solver = || Solver::new(config.clone(), Params::default(), vec![source.clone()]).unwrap();
+        let (waits, waited) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let halved = Halved { solver: solver(), waits: waits.clone(), waited: waited.clone(), slow };
+        let (wake, woken) = mpsc::channel();
+        let mut rig =
+            Rig { worker: Worker::spawn(halved, DT, move || wake.send(()).unwrap_or_default()), woken };
+        rig.send([Command::Step]);
+        rig.until("a step", |worker| worker.shown().stats.step == 1);
+        rig.send([dab(), Command::Step]);
+        rig.until("two steps", |worker| worker.shown().stats.step == 2);
+        let (smoke, serial) = (rig.worker.shown().smoke.clone(), rig.worker.shown().serial);
+
+        // A store in the same step does not wait for its end, and stores the instant before it.
+        let endings: [&dyn Fn() -> Vec<Command>; 2] =
+            [&|| vec![Command::Cancel], &|| vec![Command::Store(7), Command::Clear]];
+        for (n, ending) in endings.into_iter().enumerate() {
+            waits.store(true, Ordering::Relaxed);
+            rig.send([Command::Step]);
+            wait_for(|| waited.load(Ordering::Relaxed) == n + 1);
+            rig.send(ending());
+            waits.store(false, Ordering::Relaxed);
+            if n == 0 {
+                rig.until("the end of the step", |worker| !worker.status().stepping);
+                assert_eq!(rig.worker.timeline().range(), Some([0, 2]), "no frame was lost or added");
+                assert_eq!(rig.worker.shown().serial, serial, "the half of a step is never shown");
+                rig.send([Command::Velocity(true)]);
+                rig.until("another snapshot", |worker| !worker.shown().velocity.is_empty());
+                assert_eq!(rig.worker.shown().serial, serial + 1);
+                assert!(rig.worker.shown().smoke == smoke, "the instant before");
+                assert_eq!(rig.worker.status().trouble, None);
+            }
+        }
+        rig.until("an empty box", |worker| worker.shown().stats.step == 0);
+        rig.send([Command::Restore(7)]);
+        rig.until("the smoke back", |worker| worker.shown().stats.step == 2);
+        assert_eq!(rig.worker.shown().smoke, smoke);
+        rig.send([Command::Step]);
+        rig.until("a third step", |worker| worker.shown().stats.step == 3);
+
+        let mut whole = solver();
+        whole.step(DT).unwrap();
+        let Command::Dab(dab) = dab() else { unreachable!() };
+        whole.dab(&dab);
+        for _ in 0..2 {
+            whole.step(DT).unwrap();
+        }
+        let mut wanted = Snapshot::empty(Dims::new([1; 3]).unwrap(), 1.0);
+        wanted.capture(&whole, false);
+        assert!(rig.worker.shown().smoke == wanted.smoke && rig.worker.shown().time == wanted.time);
+    }
 }
 
 #[test]

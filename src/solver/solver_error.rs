@@ -79,8 +79,8 @@ pub enum SolverError {
     /// A box that does not fit on so many ranks.
     #[error("{0}")]
     Ranks(String),
-    /// The step was cancelled. The fields are finite but between two instants: clear or replace the solver,
-    /// or continue from there.
+    /// The step was cancelled. The fields are finite but at no instant: restore an earlier state, or clear or replace the solver; see
+    /// [`Solver::step_cancellable`](super::Solver::step_cancellable).
     #[error("the step was cancelled")]
     Cancelled,
 }

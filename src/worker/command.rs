@@ -25,7 +25,7 @@ pub enum Command {
     Pause,
     /// Pause, and take one step.
     Step,
-    /// Pause, and cancel the present step.
+    /// Pause, and cancel the present step: the fields return to the instant before it.
     Cancel,
     /// Reset to air at rest at time zero; earlier dabs are dropped.
     Clear,
@@ -43,8 +43,8 @@ pub enum Command {
     Velocity(bool),
     /// Set the length of a step \[s\].
     SetStep(f32),
-    /// Store the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. A later
-    /// clear or load waits for the present step, so that the stored state is a whole instant.
+    /// Store the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. If a later command cancels the
+    /// present step, it is the state before that step.
     Store(u64),
     /// Exchange the present state for the one stored under this number. Cancels the present step.
     Restore(u64),
@@ -66,11 +66,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it must act even on a step that is not finished.
-    fn is_urgent(&self) -> bool {
-        matches!(self, Self::Cancel | Self::Quit)
-    }
-
     /// Whether it makes the present step pointless.
     fn interrupts(&self) -> bool {
         matches!(
@@ -202,14 +197,13 @@ pub(super) fn channel() -> (Sender, Inbox) {
 #[derive(Default)]
 struct Cancel {
     flag: AtomicBool,
-    /// Whether a state waits to be stored. Until then no step may be cut short.
-    storing: Mutex<bool>,
+    gate: Mutex<()>,
 }
 
 impl Cancel {
-    fn while_gated<T>(&self, act: impl FnOnce(&AtomicBool, &mut bool) -> T) -> T {
-        let mut storing = self.storing.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&self.flag, &mut storing)
+    fn while_gated<T>(&self, act: impl FnOnce(&AtomicBool) -> T) -> T {
+        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&self.flag)
     }
 }
 
@@ -246,10 +240,9 @@ impl Sender {
 
     /// The receiving end fetches all of them at once.
     fn send_together(&self, commands: impl IntoIterator<Item = Command>) {
-        self.cancel.while_gated(|flag, storing| {
+        self.cancel.while_gated(|flag| {
             for command in commands {
-                *storing |= matches!(command, Command::Store(_));
-                let interrupts = command.is_urgent() || command.interrupts() && !*storing;
+                let interrupts = command.interrupts();
                 // The receiving end disappears only after a quit: the error does not matter.
                 let _ = self.channel.send(command);
                 flag.fetch_or(interrupts, Ordering::Relaxed);
@@ -281,10 +274,9 @@ impl Inbox {
     pub(super) fn collect(&self, patience: Patience) -> Vec<Batch> {
         let mut batches = vec![Batch::default()];
         self.wait(patience).into_iter().for_each(|first| append(&mut batches, first));
-        self.cancel.while_gated(|flag, storing| {
+        self.cancel.while_gated(|flag| {
             self.channel.try_iter().for_each(|command| append(&mut batches, command));
             flag.store(false, Ordering::Relaxed);
-            *storing = false;
         });
         batches
     }
@@ -398,17 +390,11 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_not_cut_short_before_its_state_is_stored() {
+    fn a_state_to_be_stored_does_not_keep_a_step_from_being_cancelled() {
         let (sender, inbox) = channel();
-        let up = || inbox.cancelled().load(Ordering::Relaxed);
         sender.send(Command::Store(1));
         sender.send(Command::Clear);
-        assert!(!up());
-        sender.send(Command::Cancel);
-        assert!(up(), "a person who cancels does not wait");
-        inbox.collect(Patience::Forever);
-        sender.send(Command::Restore(1));
-        assert!(up());
+        assert!(inbox.cancelled().load(Ordering::Relaxed));
     }
 
     #[test]

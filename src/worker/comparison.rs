@@ -81,6 +81,11 @@ impl Comparison {
         self.beside.as_ref()?.state()
     }
 
+    /// As [`state`](Self::state), in the memory of an older one.
+    pub fn state_over(&self, old: Option<State>) -> Option<State> {
+        self.beside.as_ref()?.state_over(old)
+    }
+
     /// State and parameters, for the timeline.
     pub fn start(&self) -> Option<(State, Params)> {
         Some((self.state()?, self.beside.as_ref()?.params().clone()))
@@ -92,11 +97,11 @@ impl Comparison {
     }
 
     /// Recomputes a recorded frame; the present parameters stay.
-    pub fn recompute(&mut self, replay: &Replay) -> Result<(), SolverError> {
+    pub fn recompute(&mut self, replay: &Replay, cancel: &AtomicBool) -> Result<(), SolverError> {
         self.owed = None;
         let Some(beside) = &mut self.beside else { return Ok(()) };
         let present = beside.params().clone();
-        let done = recompute(&mut **beside, replay, Which::Beside);
+        let done = recompute(&mut **beside, replay, Which::Beside, cancel);
         beside.set_params(present);
         done
     }

@@ -11,6 +11,7 @@
 //! screen). While it runs, the worker paces the simulated clock to the wall clock, see [`Clock`]. It does not
 //! depend on OpenGL or windows, and gets the files that it writes from outside ([`NewFile`]).
 
+mod before_step;
 mod clock;
 mod command;
 mod comparison;

@@ -33,11 +33,12 @@ impl Which {
 }
 
 /// Recomputes a frame of the simulation or of the one beside, whose past is that of the simulation before the comparison
-/// began.
+/// began. Ends early with [`SolverError::Cancelled`] once `cancel` is raised.
 pub(super) fn recompute(
     simulation: &mut dyn Simulation,
     replay: &Replay,
     which: Which,
+    cancel: &AtomicBool,
 ) -> Result<(), SolverError> {
     let Start { state, params, beside } = &*replay.state;
     let shared = beside.is_none();
@@ -47,7 +48,6 @@ pub(super) fn recompute(
     };
     simulation.restore(state)?;
     simulation.set_params(params.clone());
-    let never = AtomicBool::new(false);
     let redo = |edits: &[Edit], simulation: &mut dyn Simulation| {
         for edit in edits {
             match (which, edit) {
@@ -60,7 +60,7 @@ pub(super) fn recompute(
     };
     for (edits, dt) in &replay.steps {
         redo(edits, simulation);
-        simulation.step(*dt, &never)?;
+        simulation.step(*dt, cancel)?;
     }
     redo(&replay.edits, simulation);
     Ok(())

@@ -32,11 +32,16 @@ pub trait Simulation: Send {
     fn dab(&mut self, dab: &Dab);
     /// Resets to air at rest at time zero.
     fn clear(&mut self);
-    /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised.
+    /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised. The worker then restores the
+    /// state before the step; a simulation without states stays as it is then.
     fn step(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError>;
     /// The whole present state, if the simulation supports it.
     fn state(&self) -> Option<State> {
         None
+    }
+    /// As [`state`](Self::state), in the memory of an older one.
+    fn state_over(&self, _: Option<State>) -> Option<State> {
+        self.state()
     }
     /// Restores a state.
     fn restore(&mut self, _: &State) -> Result<(), SolverError> {
@@ -89,6 +94,10 @@ impl Simulation for Solver {
 
     fn state(&self) -> Option<State> {
         Some(Solver::capture(self))
+    }
+
+    fn state_over(&self, old: Option<State>) -> Option<State> {
+        Some(Solver::capture_over(self, old))
     }
 
     fn restore(&mut self, state: &State) -> Result<(), SolverError> {

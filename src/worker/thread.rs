@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use triple_buffer::Input;
 
+use super::before_step::BeforeStep;
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::comparison::{self, Comparison};
 use super::recorded_frame::Frame;
@@ -16,7 +17,7 @@ use super::spare_snapshots::SpareSnapshots;
 use super::spill::Spill;
 use super::state_store::StateStore;
 use super::timeline::kept_runs::KeptRuns;
-use super::timeline::{Edit, Start, Timeline};
+use super::timeline::{Edit, Replay, Start, Timeline};
 use super::{Clock, RunState, Simulation, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{self, Force, Params, Solid, SolverError, Source};
@@ -80,6 +81,9 @@ pub(super) struct Engine {
     drags: [Option<Drag>; 2],
     /// Their states before solids were set in this pause: a solid pushes smoke aside, which is back when it leaves again.
     unmoved: [Option<solver::State>; 2],
+    /// Whether the present step was cancelled, and the fields are at no instant.
+    is_cut: bool,
+    before: BeforeStep,
     /// Whether the fields differ from the last snapshot.
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
@@ -122,6 +126,8 @@ impl Engine {
             disk,
             drags: [None, None],
             unmoved: [None, None],
+            is_cut: false,
+            before: BeforeStep::default(),
             dirty: true,
             since: Since::Jump,
             told: (RunState::Paused, None),
@@ -157,6 +163,7 @@ impl Engine {
             tracing::warn!("the simulation that broke down could not be taken apart");
         }
         (self.running, self.steps, self.dirty) = (false, 0, false);
+        (self.is_cut, self.before) = (false, BeforeStep::default());
         self.status.state = RunState::Failed(why);
         self.report();
     }
@@ -183,7 +190,7 @@ impl Engine {
         if stepped {
             self.step();
         }
-        if self.dirty && (stepped || !self.step_is_near()) {
+        if self.dirty && !self.is_cut && (stepped || !self.step_is_near()) {
             self.show();
         } else {
             self.report();
@@ -201,6 +208,11 @@ impl Engine {
 
     fn carry_out(&mut self, batch: Batch) {
         self.set_velocity(batch.velocity);
+        let is_replaced =
+            batch.load.is_some() || batch.restore.is_some() || batch.live.is_some() || batch.clear;
+        if !is_replaced || batch.store.is_some() || batch.swap || batch.compare.is_some() {
+            self.take_back();
+        }
         if let Some(number) = batch.store {
             self.store_state(number);
         }
@@ -217,12 +229,16 @@ impl Engine {
         if let Some(number) = batch.live {
             self.live(number);
         }
+        if !batch.clear {
+            self.take_back();
+        }
         let Some(simulation) = &mut self.simulation else {
             return;
         };
         if batch.clear {
             simulation.clear();
             self.comparison.clear();
+            self.is_cut = false;
             self.unmoved = [None, None];
             let mut timeline = lock(&self.outputs.timeline);
             self.kept.keep(&timeline);
@@ -345,11 +361,13 @@ impl Engine {
         self.status.stored_bytes = self.states.bytes();
         match restored {
             Ok(()) => {
+                self.is_cut = false;
                 let mut timeline = lock(&self.outputs.timeline);
                 self.kept.keep(&timeline);
                 self.kept.put_back(number, &mut timeline);
             }
             Err(why) => {
+                self.take_back();
                 self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
             }
         }
@@ -367,32 +385,90 @@ impl Engine {
 
     /// Recomputes a recorded frame and drops those after it.
     fn live(&mut self, number: u64) {
-        let Some(simulation) = &mut self.simulation else {
+        if self.simulation.is_none() {
             return;
-        };
+        }
         let timeline = lock(&self.outputs.timeline);
         self.kept.keep(&timeline);
         let replay = timeline.replay(number);
         drop(timeline);
-        self.status.returning = Some(number);
-        self.outputs.status.write(self.status.clone());
-        (self.outputs.wake)();
-        let present = simulation.params().clone();
+        self.say_returning(number);
         let done = match replay {
             None => Err("no state before it is stored".to_owned()),
-            Some(replay) => {
-                let done = recompute(&mut **simulation, &replay, Which::Present)
-                    .and_then(|()| self.comparison.recompute(&replay))
-                    .map_err(|error| error.to_string());
-                simulation.set_params(present);
-                done
-            }
+            Some(replay) => match self.recompute(&replay) {
+                // The next command decides; the frames after this one are there still.
+                Err(SolverError::Cancelled) => {
+                    self.is_cut = true;
+                    self.status.returning = None;
+                    return;
+                }
+                done => done.map_err(|error| error.to_string()),
+            },
         };
-        if let Err(why) = done {
-            self.status.trouble = Some(format!("The run cannot continue from frame {number}: {why}."));
+        match done {
+            Ok(()) => self.is_cut = false,
+            Err(why) => {
+                self.take_back();
+                self.status.trouble = Some(format!("The run cannot continue from frame {number}: {why}."));
+            }
         }
         self.status.returning = None;
         self.jumped();
+    }
+
+    /// Recomputes a recorded frame with both simulations; the present parameters stay.
+    fn recompute(&mut self, replay: &Replay) -> Result<(), SolverError> {
+        let Some(simulation) = &mut self.simulation else { return Ok(()) };
+        let (cancel, present) = (self.inbox.cancelled(), simulation.params().clone());
+        let done = recompute(&mut **simulation, replay, Which::Present, cancel)
+            .and_then(|()| self.comparison.recompute(replay, cancel));
+        simulation.set_params(present);
+        done
+    }
+
+    fn say_returning(&mut self, number: u64) {
+        self.status.returning = Some(number);
+        self.outputs.status.write(self.status.clone());
+        (self.outputs.wake)();
+    }
+
+    /// Returns from a cancelled step to the instant before it, bit for bit: to the state kept before a long step, or to the last frame,
+    /// which is recomputed from the last state of the timeline. Nothing of the cancelled step is ever shown, stored or continued.
+    fn take_back(&mut self) {
+        if !std::mem::take(&mut self.is_cut) {
+            return;
+        }
+        let Some(simulation) = &mut self.simulation else { return };
+        let done = match self.before.states() {
+            Some((state, beside)) => simulation
+                .restore(state)
+                .and_then(|()| self.comparison.restore(beside.as_ref().unwrap_or(state))),
+            None => self.return_to_last_frame(),
+        };
+        match done {
+            Ok(()) => {}
+            // Another command cancels the return; it may need none.
+            Err(SolverError::Cancelled) => self.is_cut = true,
+            // The fields stay between two instants, and everyone sees it.
+            Err(error) => {
+                self.status.trouble = Some(format!("The cancelled step could not be taken back: {error}."));
+                (self.dirty, self.since) = (true, Since::Jump);
+            }
+        }
+    }
+
+    fn return_to_last_frame(&mut self) -> Result<(), SolverError> {
+        let (number, replay) = {
+            let timeline = lock(&self.outputs.timeline);
+            let Some([_, last]) = timeline.range() else { return Err(SolverError::NoState) };
+            (last, timeline.replay(last).ok_or(SolverError::NoState)?)
+        };
+        if !replay.steps.is_empty() {
+            self.say_returning(number);
+        }
+        let done = self.recompute(&replay);
+        self.status.returning = None;
+        done
     }
 
     /// Replaces the simulation. Returns whether it could be built.
@@ -405,6 +481,7 @@ impl Engine {
                 self.load = self.loads;
                 self.simulation = Some(simulation);
                 self.comparison = Comparison::default();
+                (self.is_cut, self.before) = (false, BeforeStep::default());
                 let mut timeline = lock(&self.outputs.timeline);
                 self.kept.keep(&timeline);
                 timeline.begin_run(self.load);
@@ -482,6 +559,12 @@ impl Engine {
         let Some(simulation) = &mut self.simulation else {
             return;
         };
+        // The timeline may have stored it.
+        if lock(&self.outputs.timeline).has_last_state() {
+            self.before.forget();
+        } else {
+            self.before.keep(&**simulation, &self.comparison, self.status.step);
+        }
         self.status.stepping = true;
         self.outputs.status.write(self.status.clone());
         let begin = Instant::now();
@@ -489,14 +572,19 @@ impl Engine {
         self.status.stepping = false;
         match result {
             Ok(()) => self.finish_step(begin),
-            // The command that cancelled decides the future; until then the fields stay in between.
-            Err(SolverError::Cancelled) => (self.dirty, self.since) = (true, Since::Jump),
+            // The command that cancelled decides whether to return to the instant before.
+            Err(SolverError::Cancelled) => {
+                self.is_cut = true;
+                self.write_status();
+                (self.outputs.wake)();
+            }
             Err(error) => self.break_down(error.to_string()),
         }
     }
 
     fn finish_step(&mut self, begin: Instant) {
         let now = Instant::now();
+        self.before.forget();
         self.status.step = now - begin;
         self.dirty = true;
         if self.since == Since::Nothing {

@@ -189,6 +189,11 @@ impl Timeline {
         since == self.entries.len() || since + 1 >= STRIDE || since + 1 >= LEAST_STRIDE && wall > PATIENCE
     }
 
+    /// Whether the state of the last frame is stored.
+    pub(super) fn has_last_state(&self) -> bool {
+        self.entries.back().is_some_and(|last| last.state.is_some())
+    }
+
     /// Records an edit after the last frame.
     pub(super) fn edit(&mut self, edit: Edit) {
         if let Some(last) = self.entries.back_mut() {

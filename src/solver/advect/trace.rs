@@ -13,6 +13,7 @@ use crate::simd::Level;
 use crate::simd::{dispatch, fma, greatest, least, level};
 use crate::solver::TraceOrder;
 use crate::solver::sides::SampleBounds;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::locate as locate_sixteen;
@@ -90,6 +91,7 @@ fn center_cells_kernel<const FMA: bool>(FacesOfRow { u, v, w }: FacesOfRow, out:
 
 /// Computes displacements over `steps` = Δt/h \[cells\]: the air now at x was at x − displacement. A negative
 /// `steps` looks forward. `centers` holds the velocity with one ghost layer. The fourth value of `out` is 0.
+#[allow(clippy::too_many_arguments)]
 pub fn displacements(
     layout: Layout,
     centers: &[[f32; 4]],
@@ -97,9 +99,13 @@ pub fn displacements(
     steps: f32,
     order: TraceOrder,
     out: &mut [[f32; 4]],
+    halt: &Halt,
 ) {
     let [ny, nz] = [layout.dims.ny as isize, layout.dims.nz as isize];
     row_passes::rows(layout, out, [[0, ny], [0, nz]], |j, k, row| {
+        if halt.is_raised() {
+            return;
+        }
         let inner = &mut row[GHOST..GHOST + layout.dims.nx];
         let at = layout.at(0, j, k);
         trace_row(Row { centers, at, jk: [j as f32, k as f32], steps }, order, bounds, inner);

@@ -35,6 +35,7 @@ use super::solids::{CutFaces, Obstacles, Standing};
 use super::storage::active_bricks::Bricks;
 use super::storage::archive::{Archive, Saved, StateError};
 use super::storage::cells::Cells;
+use super::storage::halt::Halt;
 use super::storage::ranks::Ranks;
 use super::storage::row_passes::PerThread;
 use super::{Advection, BoundaryCondition, Config, Solid, Turbulence};
@@ -196,19 +197,25 @@ impl Detail {
 
     /// Brings the advecting velocity to the finer cells that the flow may reach, and adds the turbulence. The fastest air crosses
     /// `crossed` finer cells without it; returns how many it crosses.
-    pub fn follow(&mut self, air: Air, bricks: &mut Bricks, crossed: f32) -> f32 {
+    pub fn follow(&mut self, air: Air, bricks: &mut Bricks, crossed: f32, halt: &Halt) -> f32 {
         let Air { layout: coarse, velocity, obstacles, .. } = air;
         let steps = air.steps * self.finer as f32;
         if let Some(swirls) = &mut self.swirls {
             bricks.dilate(self.walls.surroundings(), conservative::farthest(crossed));
-            swirls.advance(air, bricks);
+            swirls.advance(air, bricks, halt);
         }
         let mut expected = crossed + self.swirls.as_ref().map_or(0.0, |swirls| 0.5 * steps * swirls.speed());
         loop {
+            if halt.is_raised() {
+                return crossed;
+            }
             bricks.dilate(self.walls.surroundings(), conservative::farthest(expected));
             let prolong =
                 Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
-            prolong.reached(bricks, &mut self.velocity, &self.scratch);
+            prolong.reached(bricks, &mut self.velocity, &self.scratch, halt);
+            if halt.is_raised() {
+                return crossed;
+            }
             let grids = self.two_grids(coarse);
             if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
                 // Cut cells balance their flow through all their faces.
@@ -220,7 +227,7 @@ impl Detail {
             let memory =
                 self.curl.get_or_insert_with(|| potential::Memory::new(coarse, self.layout, self.threads));
             let curl = Curl { swirls, prolong, walls: &self.walls };
-            let found = steps * curl.add(bricks, &mut self.velocity, memory);
+            let found = steps * curl.add(bricks, &mut self.velocity, memory, halt);
             // Faster air than expected may reach further bricks, whose faces lack their velocity.
             let [far, filled] = [found, expected].map(conservative::farthest);
             if found <= expected || bricks.reach_alike(far, filled) {
@@ -281,16 +288,20 @@ impl Detail {
         ranks: &Ranks,
         back: &mut [[f32; 4]],
         forward: Option<&mut [[f32; 4]]>,
+        halt: &Halt,
     ) {
         ranks.exchange(coarse, [&mut *back], [1; 2]);
+        if halt.is_raised() {
+            return;
+        }
         if self.back.is_empty() {
             self.back = Cells::new(self.layout.size());
         }
-        restrict::interpolate(coarse, self.layout, self.finer, back, &mut self.back);
+        restrict::interpolate(coarse, self.layout, self.finer, back, &mut self.back, halt);
         self.walls.extend(&mut self.back);
         if let (Some(forth), Some(forward)) = (&mut self.forth, forward) {
             ranks.exchange(coarse, [&mut *forward], [1; 2]);
-            restrict::interpolate(coarse, self.layout, self.finer, forward, &mut forth.forward);
+            restrict::interpolate(coarse, self.layout, self.finer, forward, &mut forth.forward, halt);
             self.walls.extend(&mut forth.forward);
         }
     }

@@ -20,6 +20,7 @@ use crate::solver::BoundaryCondition;
 use crate::solver::config::MOST_DETAIL;
 use crate::solver::sides::GhostRules;
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::PerThread;
 
 /// Planes of the velocity's cells in one unit of work.
@@ -99,7 +100,7 @@ impl Ranges<'_> {
 
 impl Curl<'_> {
     /// Adds to the faces that [`Prolong::reached`] has filled for the same `bricks`. Returns the greatest velocity on them \[m/s\].
-    pub fn add(&self, bricks: &Bricks, out: &mut Faces, memory: &mut Memory) -> f32 {
+    pub fn add(&self, bricks: &Bricks, out: &mut Faces, memory: &mut Memory, halt: &Halt) -> f32 {
         let Prolong { finer, coarse, fine, .. } = self.prolong;
         let Memory { threads, ranges, speeds } = memory;
         let rows = coarse.dims.ny + 1;
@@ -112,13 +113,20 @@ impl Curl<'_> {
         let tasks = u[from..].par_chunks_mut(chunk).zip(v[from..].par_chunks_mut(chunk));
         let tasks = tasks.zip(w[from..].par_chunks_mut(chunk)).zip(&mut *speeds);
         tasks.enumerate().for_each(|(n, (((u, v), w), speed))| {
-            *speed = self.slab(n * SLAB * finer, [u, v, w], ranges, &mut threads.mine());
+            *speed = self.slab(n * SLAB * finer, [u, v, w], ranges, &mut threads.mine(), halt);
         });
         self.walls.ranks().most(speeds.iter().copied().fold(0.0, f32::max))
     }
 
     /// Adds to the planes of faces of one unit of work, from plane `first` on.
-    fn slab(&self, first: usize, [u, v, w]: [&mut [f32]; 3], ranges: Ranges, scratch: &mut Scratch) -> f32 {
+    fn slab(
+        &self,
+        first: usize,
+        [u, v, w]: [&mut [f32]; 3],
+        ranges: Ranges,
+        scratch: &mut Scratch,
+        halt: &Halt,
+    ) -> f32 {
         let Prolong { finer, fine, .. } = self.prolong;
         let [nx, ny, nz] = fine.dims.array();
         let wide = nx + 1;
@@ -131,7 +139,7 @@ impl Curl<'_> {
             return 0.0;
         }
         self.corners(planes.start, ranges, low, rows);
-        for k in planes {
+        for k in planes.take_while(|_| !halt.is_raised()) {
             let is_inside = k < nz;
             if is_inside {
                 self.corners(k + 1, ranges, high, rows);

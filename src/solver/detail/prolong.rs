@@ -23,6 +23,7 @@ use rayon::prelude::*;
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::dispatch;
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::PerThread;
 
 /// Weights of the neighbours below and above.
@@ -83,7 +84,7 @@ pub struct Prolong<'a> {
 
 impl Prolong<'_> {
     /// Fills `out` around the finer cells that `bricks` say may hold anything, with all their faces. Other values stay.
-    pub fn reached(&self, bricks: &Bricks, out: &mut Faces, scratch: &PerThread<Scratch>) {
+    pub fn reached(&self, bricks: &Bricks, out: &mut Faces, scratch: &PerThread<Scratch>, halt: &Halt) {
         let [u, v, w] = out;
         let [low, high] = self.coarse.cell_planes();
         // The last slab has the faces on the upper side too.
@@ -94,7 +95,7 @@ impl Prolong<'_> {
         tasks.enumerate().for_each(|(k, ((u, v), w))| {
             let k = low + k;
             let scratch = &mut *scratch.mine();
-            for j in 0..=self.coarse.dims.ny {
+            for j in (0..=self.coarse.dims.ny).take_while(|_| !halt.is_raised()) {
                 let cells = self.range(bricks, j, k);
                 if cells[0] < cells[1] {
                     self.row([j, k], cells, [&mut *u, &mut *v, &mut *w], scratch);

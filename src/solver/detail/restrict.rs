@@ -3,6 +3,7 @@
 use crate::grid::{GHOST, Layout};
 use crate::simd::dispatch;
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
 
 /// Writes the means of the `fine` scalars over each cell; finer cells without any, as those inside solids, count as 0. Ghosts are not
@@ -56,9 +57,19 @@ fn add_kernel<const FMA: bool, const N: usize>(from: &[[f32; 4]], out: &mut [[f3
 }
 
 /// Interpolates displacements in cells, linearly between centres, to displacements in finer cells. `from` has a layer of ghosts.
-pub fn interpolate(coarse: Layout, fine: Layout, finer: usize, from: &[[f32; 4]], out: &mut [[f32; 4]]) {
+pub fn interpolate(
+    coarse: Layout,
+    fine: Layout,
+    finer: usize,
+    from: &[[f32; 4]],
+    out: &mut [[f32; 4]],
+    halt: &Halt,
+) {
     let [nx, ny, nz] = fine.dims.array();
     row_passes::rows(fine, out, [[0, ny as isize], [0, nz as isize]], |j, k, row| {
+        if halt.is_raised() {
+            return;
+        }
         let row = &mut row[GHOST..GHOST + nx];
         let scale = finer as f32;
         let put = |i: usize, value: [f32; 4]| row[i] = value.map(|x| scale * x);

@@ -37,6 +37,7 @@ use crate::solver::solids::{Obstacles, SOLID};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
 use crate::solver::{BoundaryCondition, Turbulence};
 
@@ -180,7 +181,7 @@ impl Swirls {
     }
 
     /// Moves the coordinates by a substep, and finds the weights where smoke may arrive.
-    pub fn advance(&mut self, air: Air, bricks: &Bricks) {
+    pub fn advance(&mut self, air: Air, bricks: &Bricks, halt: &Halt) {
         let Air { layout, velocity, obstacles, back, spare, steps, crossed } = air;
         self.find_ranges(layout, bricks);
         let Self { moved, packed, walls, sums, reached, around, params, .. } = self;
@@ -193,6 +194,9 @@ impl Swirls {
         // Weights and places are not needed any more.
         let [one, other] = packed.each_mut().map(|cells| &mut cells[..]);
         row_passes::rows2(layout, [one, other], inside, |j, k, rows| {
+            if halt.is_raised() {
+                return;
+            }
             let back = &back[layout.at(0, j, k)..][..nx];
             let [one, other] = rows.map(|row| &mut row[GHOST..GHOST + nx]);
             let row = advect::Row { origin: [0.0, j as f32, k as f32], back };
@@ -205,6 +209,9 @@ impl Swirls {
             subtract(back, one);
             subtract(back, other);
         });
+        if halt.is_raised() {
+            return;
+        }
         for (moved, packed) in moved.iter_mut().zip(&mut *packed) {
             std::mem::swap(moved, packed);
             walls.extend(moved);
@@ -215,6 +222,9 @@ impl Swirls {
         let range =
             |ranges: &[[usize; 2]], j: isize, k: isize| ranges[k as usize * layout.dims.ny + j as usize];
         row_passes::rows(layout, raw, inside, |j, k, row| {
+            if halt.is_raised() {
+                return;
+            }
             let [from, to] = range(around, j, k);
             if from < to {
                 measure(layout, spare, layout.at(from as isize, j, k), &mut row[GHOST + from..GHOST + to]);
@@ -226,6 +236,9 @@ impl Swirls {
         walls.extend(raw);
         ranks.exchange(layout, [&mut raw[..]], [1; 2]);
         row_passes::rows(layout, spare, inside, |j, k, row| {
+            if halt.is_raised() {
+                return;
+            }
             let [from, to] = range(reached, j, k);
             let row = &mut row[GHOST..GHOST + nx];
             if from >= to {
@@ -255,7 +268,7 @@ impl Swirls {
             self.walls.ranks().exchange(layout, [&mut moved[..]], [1; 2]);
         }
         let least = if steps > 0.0 { LEAST * crossed / steps } else { 0.0 };
-        for generation in 0..GENERATIONS {
+        for generation in (0..GENERATIONS).take_while(|_| !halt.is_raised()) {
             self.pack(layout, spare, generation, [least, cap]);
         }
     }

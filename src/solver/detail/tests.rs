@@ -3,6 +3,7 @@
 use super::prolong::{Prolong, Scratch, Weights};
 use crate::grid::{Dims, Faces, Layout};
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::PerThread;
 use crate::solver::{
     Advection, BoundaryCondition, Config, Integrator, Params, Region, Shape, Solid, Solver, Source,
@@ -35,6 +36,7 @@ fn each_finer_cell_has_its_share_of_the_divergence_and_each_face_its_flux() {
             &Bricks::new(fine),
             &mut out,
             &PerThread::new(rayon::current_num_threads(), || Scratch::new(dims[0])),
+            &Halt::never(),
         );
         let cells = |n: [usize; 3]| {
             (0..n[0] * n[1] * n[2]).map(move |x| [x % n[0], x / n[0] % n[1], x / (n[0] * n[1])])

@@ -12,6 +12,7 @@
 
 use rayon::prelude::*;
 
+use super::storage::halt::Halt;
 use super::storage::ranks::{Ranks, Stack};
 use super::storage::row_passes::{PerThread, Shared};
 use crate::grid::{GHOST, Layout};
@@ -109,6 +110,7 @@ impl Diffusion {
         number: [f32; N],
         (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
+        halt: &Halt,
     ) {
         let Self { threads, system, .. } = self;
         // Lines along z cross all slabs: each rank takes some rows of all planes.
@@ -118,7 +120,7 @@ impl Diffusion {
             ranks.to_columns(field.as_flattened_mut(), stack);
         }
         let range = own_range(layout, ranks, axis, range);
-        Self::solve(threads, system, layout, field, axis, range, number, (ends, varies), links);
+        Self::solve(threads, system, layout, field, axis, range, number, (ends, varies), links, halt);
         if axis == 2 {
             ranks.to_planes(field.as_flattened_mut(), stack, false);
         }
@@ -136,6 +138,7 @@ impl Diffusion {
         number: [f32; N],
         (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
+        halt: &Halt,
     ) {
         let lines = Lines::<N>::new(layout, axis, range);
         if lines.length == 0 {
@@ -145,6 +148,9 @@ impl Diffusion {
         let (field, system) = (Shared::new(field.as_flattened_mut()), &*system);
         let links = links.map(Links::share);
         (0..lines.groups()).into_par_iter().for_each(|group| {
+            if halt.is_raised() {
+                return;
+            }
             let Scratch { values, change, rows } = &mut *threads.mine();
             let (values, change) = (&mut values[..lines.length], &mut change[..lines.length]);
             // SAFETY: each group comes once, and only this closure has the field.
@@ -224,6 +230,7 @@ mod tests {
                     [number],
                     (&ends, [false; 2]),
                     None,
+                    &Halt::never(),
                 );
             }
         });
@@ -304,6 +311,7 @@ mod tests {
                 [0.7; N],
                 (ends, [false; 2]),
                 None,
+                &Halt::never(),
             )
         });
         let beside = field.iter().filter(|values| **values == [-1.0; N]).count();

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::sides::GhostRules;
 use super::storage::active_bricks::Bricks;
+use super::storage::halt::Halt;
 use super::storage::row_passes::PerThread;
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::{dispatch, greatest, least};
@@ -79,7 +80,7 @@ pub fn apply(
     [from, flow]: [&Faces; 2],
     (scalars, bricks): (&[[f32; 4]], &Bricks),
     to: &mut Faces,
-    scratch: &PerThread<Scratch>,
+    (scratch, halt): (&PerThread<Scratch>, &Halt),
 ) {
     let around = walls.periodic();
     let pass = Pass { layout, walls, forces, from, flow, scalars, bricks, around };
@@ -93,6 +94,9 @@ pub fn apply(
         .zip(v[inside.clone()].par_chunks_mut(chunk))
         .zip(w[inside].par_chunks_mut(chunk));
     tasks.enumerate().for_each(|(task, ((u, v), w))| {
+        if halt.is_raised() {
+            return;
+        }
         let mut mine = scratch.mine();
         let Scratch { vorticity, force } = &mut *mine;
         let k0 = low + (task * SLAB) as isize;
@@ -107,7 +111,7 @@ pub fn apply(
         if something_below {
             pass.force_plane(k0 - 1, vorticity, force);
         }
-        for (k, ((u, v), w)) in (k0..).zip(planes) {
+        for (k, ((u, v), w)) in (k0..).zip(planes).take_while(|_| !halt.is_raised()) {
             if k < nz {
                 pass.vorticity_plane(k + 1, vorticity);
                 pass.force_plane(k, vorticity, force);

@@ -12,6 +12,7 @@ use super::spectral::{divergence, gradient_xy, gradient_z, padded};
 use crate::grid::{Dims, Faces, Layout};
 use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::archive::{Archive, Saved, StateError};
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::PerThread;
 
@@ -96,9 +97,13 @@ impl Iterative {
         blend: Option<Blend>,
         most: u32,
         done: impl Fn(Residual) -> bool,
+        halt: &Halt,
     ) -> Solve {
         self.load(velocity, cuts);
-        let solve = self.system.solve(most, done);
+        let solve = self.system.solve(most, done, halt);
+        if halt.is_raised() {
+            return solve;
+        }
         self.subtract_gradient(velocity);
         blend.into_iter().for_each(|blend| self.keep(blend));
         cuts.close(velocity);
@@ -112,9 +117,13 @@ impl Iterative {
         cuts: &mut Cuts,
         blend: Option<Blend>,
         sweeps: u32,
+        halt: &Halt,
     ) -> Solve {
         self.load(velocity, cuts);
-        let solve = self.system.relax(sweeps);
+        let solve = self.system.relax(sweeps, halt);
+        if halt.is_raised() {
+            return solve;
+        }
         self.subtract_gradient(velocity);
         blend.into_iter().for_each(|blend| self.keep(blend));
         cuts.close(velocity);

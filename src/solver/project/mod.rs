@@ -8,6 +8,7 @@ pub mod free_sides;
 pub mod pressure;
 
 use super::storage::archive::{Archive, Saved, StateError};
+use super::storage::halt::Halt;
 use super::storage::ranks::Ranks;
 use super::{Projection, StepStats};
 use crate::grid::{Faces, Layout};
@@ -135,7 +136,7 @@ impl Projector {
         tolerance: [f32; 2],
         scratch: &mut [f32],
         blend: Option<Blend>,
-        stats: &mut StepStats,
+        (stats, halt): (&mut StepStats, &Halt),
     ) -> f32 {
         let [tolerance, mut speed] = tolerance;
         // Half, because the projected flow may be slower than the incoming one.
@@ -143,14 +144,14 @@ impl Projector {
         let solve = match self {
             Self::Direct(spectral) => {
                 let divergence;
-                [divergence, speed] = spectral.project(velocity, scratch, blend);
+                [divergence, speed] = spectral.project(velocity, scratch, blend, halt);
                 stats.divergence_before = if speed > 0.0 { divergence / speed } else { 0.0 };
                 Solve::default()
             }
             Self::Multigrid(iterative) => {
-                iterative.project(velocity, cuts, blend, MOST, |left| left.max <= enough)
+                iterative.project(velocity, cuts, blend, MOST, |left| left.max <= enough, halt)
             }
-            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, blend, *sweeps),
+            Self::Relaxation(iterative, sweeps) => iterative.relax(velocity, cuts, blend, *sweeps, halt),
         };
         stats.iterations = solve.iterations;
         stats.residual = solve.relative() as f32;

@@ -11,6 +11,7 @@
 use super::boundary::AxisBoundary;
 use super::level::Level;
 use super::red_black::Halves;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 
 /// Red-black sweeps before and after the coarse correction. 1: nearly twice the iterations, 1.6× slower in
@@ -63,23 +64,32 @@ impl Multigrid {
     }
 
     /// Computes `phi` ≈ A⁻¹ `rhs` by one V-cycle from zero. The ghosts of `rhs` must be 0; planes beside the slab are brought.
-    pub fn cycle(&mut self, rhs: &mut Halves, phi: &mut Halves) {
-        descend(&self.levels, &mut self.coarse, rhs, phi);
+    pub fn cycle(&mut self, rhs: &mut Halves, phi: &mut Halves, halt: &Halt) {
+        descend(&self.levels, &mut self.coarse, rhs, phi, halt);
     }
 }
 
-fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &mut Halves, phi: &mut Halves) {
+fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &mut Halves, phi: &mut Halves, halt: &Halt) {
+    if halt.is_raised() {
+        return;
+    }
     let level = &levels[0];
     level.share_right_hand_side(rhs);
     let rhs = &*rhs;
-    relax_from_zero(level, rhs, phi);
+    relax_from_zero(level, rhs, phi, halt);
+    if halt.is_raised() {
+        return;
+    }
     if let Some(([coarse_rhs, coarse_phi], deeper)) = coarse.split_first_mut() {
         level.restrict_red(rhs, phi, &levels[1], coarse_rhs);
-        descend(&levels[1..], deeper, coarse_rhs, coarse_phi);
+        descend(&levels[1..], deeper, coarse_rhs, coarse_phi, halt);
         level.prolong_to_red(&levels[1], coarse_phi, phi);
     }
     for _ in 0..SWEEPS {
         for color in [1, 0] {
+            if halt.is_raised() {
+                return;
+            }
             level.relax_periodic_seams(color, true, rhs, phi);
             level.relax(color, rhs, phi);
         }
@@ -87,13 +97,13 @@ fn descend(levels: &[Level], coarse: &mut [[Halves; 2]], rhs: &mut Halves, phi: 
 }
 
 /// Sweeps from φ = 0.
-fn relax_from_zero(level: &Level, rhs: &Halves, phi: &mut Halves) {
+fn relax_from_zero(level: &Level, rhs: &Halves, phi: &mut Halves, halt: &Halt) {
     if level.meets_itself() {
         phi[1][level.board.span(level.own())].fill(0.0);
     }
     level.relax_red_from_zero(rhs, phi);
     level.relax_periodic_seams(0, false, rhs, phi);
-    for half in 1..2 * SWEEPS {
+    for half in (1..2 * SWEEPS).take_while(|_| !halt.is_raised()) {
         let color = half % 2;
         level.relax(color, rhs, phi);
         level.relax_periodic_seams(color, false, rhs, phi);

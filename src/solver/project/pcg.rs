@@ -12,6 +12,7 @@ use super::level::{Level, dot_row, fold};
 use super::multigrid::Multigrid;
 use super::red_black::{Board, Halves};
 use crate::simd::{dispatch, fma};
+use crate::solver::storage::halt::Halt;
 
 /// Size of a residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,11 +84,14 @@ impl System {
 
     /// Solves A φ = rhs until `done`, at most `most` iterations. The mean divergence of a closed region is
     /// subtracted first: no pressure can remove it. The mean of φ there is zero.
-    pub fn solve(&mut self, most: u32, done: impl Fn(Residual) -> bool) -> Solve {
+    pub fn solve(&mut self, most: u32, done: impl Fn(Residual) -> bool, halt: &Halt) -> Solve {
         let mut solve = self.start();
         let mut last = f64::INFINITY;
         while !done(solve.residual) && solve.iterations < most {
-            let rz = self.precondition();
+            let rz = self.precondition(halt);
+            if halt.is_raised() {
+                return solve;
+            }
             let Some(shrink) = self.descend(rz, last) else { break };
             self.enclosed_regions.remove_means(self.grids.finest(), &mut self.rhs);
             solve.residual = shrink;
@@ -155,8 +159,11 @@ impl System {
     }
 
     /// Computes z = M⁻¹ r into `other`. Returns r·z.
-    fn precondition(&mut self) -> f64 {
-        self.grids.cycle(&mut self.rhs, &mut self.other);
+    fn precondition(&mut self, halt: &Halt) -> f64 {
+        self.grids.cycle(&mut self.rhs, &mut self.other, halt);
+        if halt.is_raised() {
+            return 0.0;
+        }
         let (board, own) = (self.board(), self.grids.finest().own());
         if self.grids.finest().is_periodic_at_all() {
             board.clear_ghosts(&mut self.other, own);

@@ -3,13 +3,14 @@
 //! same bits for any number of threads.
 
 use super::pcg::{Solve, System};
+use crate::solver::storage::halt::Halt;
 
 impl System {
     /// Runs `sweeps` over both colours from zero pressure.
-    pub fn relax(&mut self, sweeps: u32) -> Solve {
+    pub fn relax(&mut self, sweeps: u32, halt: &Halt) -> Solve {
         let rhs = self.prepare();
         self.clear_pressure();
-        for _ in 0..sweeps {
+        for _ in (0..sweeps).take_while(|_| !halt.is_raised()) {
             for color in [0, 1] {
                 self.grids.finest().relax(color, &self.rhs, &mut self.phi);
             }

@@ -19,6 +19,7 @@ use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::transpose::{lanes_of_rows, rows_of_lanes};
 use crate::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::project::pressure::{Blend, blend_plane};
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::{Ranks, Stack};
 use crate::solver::storage::row_passes::PerThread;
 
@@ -105,27 +106,36 @@ impl Spectral {
     ///
     /// `spectrum` is memory to work in, [`spectrum_size`](Self::spectrum_size) values or more. Returns the largest undivided
     /// divergence and the largest component of the velocity before the projection.
-    pub fn project(&mut self, velocity: &mut Faces, spectrum: &mut [f32], blend: Option<Blend>) -> [f32; 2] {
+    pub fn project(
+        &mut self,
+        velocity: &mut Faces,
+        spectrum: &mut [f32],
+        blend: Option<Blend>,
+        halt: &Halt,
+    ) -> [f32; 2] {
         let spectrum = &mut spectrum[..Self::spectrum_size(self.layout.dims)];
         self.ranks.exchange(self.layout, [&mut velocity[2]], [0, 1]);
-        self.analyse(velocity, spectrum);
+        self.analyse(velocity, spectrum, halt);
         // Each rank solves its share of the columns in all planes.
         let stack =
             Stack { plane: self.plane, width: self.lambda.len(), unit: tridiagonal::WIDTH, ghosts: 0 };
         self.ranks.to_columns(spectrum, stack);
-        self.solve(spectrum);
+        self.solve(spectrum, halt);
         self.ranks.to_planes(spectrum, stack, true);
-        self.subtract_gradient(velocity, spectrum, blend);
+        self.subtract_gradient(velocity, spectrum, blend, halt);
         self.before.iter().fold([0.0; 2], |most, plane| [0, 1].map(|c| greatest(plane[c], most[c])))
     }
 
     /// Computes the divergence and transforms it along y and x, plane by plane.
-    fn analyse(&mut self, velocity: &Faces, spectrum: &mut [f32]) {
+    fn analyse(&mut self, velocity: &Faces, spectrum: &mut [f32], halt: &Halt) {
         let Self { layout, x, y, plane, scratch, before, .. } = self;
         let scale = (x.scale() * y.scale()) as f32;
         let [from, to] = layout.cell_planes();
         let planes = spectrum[from * *plane..to * *plane].par_chunks_mut(*plane);
         planes.zip(before[from..to].par_iter_mut()).enumerate().for_each(|(k, (out, before))| {
+            if halt.is_raised() {
+                return;
+            }
             let k = from + k;
             let mut mine = scratch.mine();
             let Scratch { values, lines, work, .. } = &mut *mine;
@@ -142,12 +152,15 @@ impl Spectral {
     }
 
     /// Solves the tridiagonal systems along z.
-    fn solve(&self, spectrum: &mut [f32]) {
+    fn solve(&self, spectrum: &mut [f32], halt: &Halt) {
         let Self { layout, ends, lambda, plane, scratch, ranks, .. } = self;
         let width = lambda.len();
         let columns = Columns::new(spectrum, *plane, layout.dims.nz);
         let has_null = ends.iter().copied().all(has_null_space);
         ranks.columns(width.div_ceil(tridiagonal::WIDTH)).into_par_iter().for_each(|chunk| {
+            if halt.is_raised() {
+                return;
+            }
             let at = chunk * tridiagonal::WIDTH;
             let lambda = &lambda[at..width.min(at + tridiagonal::WIDTH)];
             let mut mine = scratch.mine();
@@ -160,7 +173,7 @@ impl Spectral {
     }
 
     /// Inverse transforms, the pressure's differences taken from the faces, and the pressure added to where it is kept.
-    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32], blend: Option<Blend>) {
+    fn subtract_gradient(&self, velocity: &mut Faces, spectrum: &[f32], blend: Option<Blend>, halt: &Halt) {
         let Self { layout, x, y, ends, plane, scratch, .. } = self;
         let (layout, nz) = (*layout, layout.dims.nz);
         let [low, high] = layout.within([0, nz as isize + 1]);
@@ -192,7 +205,7 @@ impl Spectral {
             } else if is_periodic(ends[2]) {
                 pressure(nz - 1, below);
             }
-            for (k, ((u, v), w)) in (k0..).zip(planes) {
+            for (k, ((u, v), w)) in (k0..).zip(planes).take_while(|_| !halt.is_raised()) {
                 if k < nz {
                     pressure(k, values);
                     gradient_xy(layout, values, ends, u, v);

@@ -141,7 +141,7 @@ fn without_solids_multigrid_agrees_with_the_direct_solve() {
         let start = flow(layout, ends);
         let (mut direct, mut iterated) = (start.clone(), start);
         let mut spectrum = vec![0.0; Spectral::spectrum_size(layout.dims)];
-        Spectral::new(layout, ends, 16).project(&mut direct, &mut spectrum, None);
+        Spectral::new(layout, ends, 16).project(&mut direct, &mut spectrum, None, &Halt::never());
         repeat(layout, ends, &mut direct);
         let solve = Iterative::new(layout, ends, 16, &Ranks::default()).project(
             &mut iterated,
@@ -149,6 +149,7 @@ fn without_solids_multigrid_agrees_with_the_direct_solve() {
             None,
             60,
             |r| r.max < 1e-6,
+            &Halt::never(),
         );
         repeat(layout, ends, &mut iterated);
         let mut worst = 0.0f32;
@@ -167,8 +168,8 @@ fn iterations(
     cuts.close(&mut velocity);
     let mut solver = Iterative::new(layout, ends, 16, &Ranks::default());
     solver.set_cuts(&cuts);
-    let norm = solver.project(&mut velocity.clone(), &mut cuts, None, 0, |_| false).rhs.norm;
-    let solve = solver.project(&mut velocity, &mut cuts, None, 30, to(1e-5 * norm));
+    let norm = solver.project(&mut velocity.clone(), &mut cuts, None, 0, |_| false, &Halt::never()).rhs.norm;
+    let solve = solver.project(&mut velocity, &mut cuts, None, 30, to(1e-5 * norm), &Halt::never());
     repeat(layout, ends, &mut velocity);
     cuts.close(&mut velocity);
     (solve.iterations, divergence_left(layout, &mut velocity, &mut cuts))
@@ -301,7 +302,7 @@ fn solids_that_have_moved_leave_no_trace() {
         let mut cuts = cuts(layout, [0.0; 3], plate(height));
         solver.set_cuts(&cuts);
         let mut velocity = flow(layout, ends);
-        let solve = solver.project(&mut velocity, &mut cuts, None, 7, |_| false);
+        let solve = solver.project(&mut velocity, &mut cuts, None, 7, |_| false, &Halt::never());
         (solve.residual.norm.to_bits(), velocity)
     };
     let mut moved = Iterative::new(layout, ends, 16, &Ranks::default());

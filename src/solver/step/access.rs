@@ -6,6 +6,7 @@ use crate::solver::forces::external::Force;
 use crate::solver::sides::profile::Profile;
 use crate::solver::solids::Obstacles;
 use crate::solver::sources::{self, Fill, Source};
+use crate::solver::storage::halt::Halt;
 use crate::solver::{
     BoundaryCondition, Config, Params, Projection, SCALAR_LIMIT, Solid, SolidPose, SolverError, StepStats,
 };
@@ -129,7 +130,7 @@ impl Solver {
         self.mend();
         // Checked before the projection spreads it.
         self.not_finite = finite::find_initial(&self.fields);
-        self.project();
+        self.project(&Halt::never());
         self.measure();
     }
 
@@ -146,7 +147,7 @@ impl Solver {
             fields.fill_scalars();
         });
         if fills.iter().any(|fill| fill.velocity.is_some()) {
-            self.project();
+            self.project(&Halt::never());
         }
         self.measure();
     }

@@ -64,6 +64,14 @@ impl State {
         &self.stats
     }
 
+    /// Its packed fields, in the reverse of the order in which they are captured.
+    fn into_fields(self) -> Vec<Packed> {
+        let Self { velocity, scalars, pressure, past, swirls, .. } = self;
+        let fields = velocity.into_iter().chain([scalars]).chain(pressure.into_iter().flatten());
+        let fields = fields.chain(past.into_iter().flat_map(|(fields, _)| fields));
+        fields.chain(swirls.into_iter().flat_map(|(_, moved)| moved)).rev().collect()
+    }
+
     /// Approximate size \[bytes\].
     pub fn bytes(&self) -> usize {
         let fields = self.velocity.iter().chain([&self.scalars]).chain(self.pressure.iter().flatten());
@@ -148,8 +156,13 @@ impl Solver {
         Ok(())
     }
 
-    /// Captures the state at this instant. Destructures the fields as `Saved::state` does: a forgotten one is a compile error.
+    /// Captures the state at this instant.
     pub fn capture(&self) -> State {
+        self.capture_over(None)
+    }
+
+    /// As [`capture`](Self::capture), in the memory of an older state, which takes a fraction of the time. Destructures the fields as `Saved::state` does: a forgotten one is a compile error.
+    pub fn capture_over(&self, old: Option<State>) -> State {
         let Fields {
             layout: _,
             walls: _,
@@ -178,26 +191,28 @@ impl Solver {
             planes_crossed: _,
             entering: _,
         } = self.fields();
+        let mut old = old.map_or_else(Vec::new, State::into_fields);
+        let mut pack = |field: &[f32]| old.pop().unwrap_or_default().over(field);
         self.pool().install(|| State {
             config: self.config().clone(),
             start: self.start(),
             full: self.is_full(),
             stats: self.stats().clone(),
             disturbed: *disturbed,
-            velocity: velocity.each_ref().map(|field| Packed::of(field)),
-            scalars: Packed::of(scalars.as_flattened()),
-            pressure: projector.pressure().map(|halves| halves.each_ref().map(|half| Packed::of(half))),
+            velocity: velocity.each_ref().map(|field| pack(field)),
+            scalars: pack(scalars.as_flattened()),
+            pressure: projector.pressure().map(|halves| halves.each_ref().map(|half| pack(half))),
             solids: self.solids().to_vec(),
             standing: obstacles.as_ref().map(|obstacles| obstacles.standing()),
             fine_standing: detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
             past: past.as_ref().zip(pressure.as_ref()).map(|(past, pressure)| {
                 let [u, v, w] = &past.velocity;
-                ([u, v, w, pressure].map(|field| Packed::of(field)), past.dt)
+                ([u, v, w, pressure].map(|field| pack(field)), past.dt)
             }),
             projected: *projected,
             budget: *budget,
             swirls: detail.as_ref().and_then(|detail| detail.swirls.as_ref()).map(|swirls| {
-                (swirls.phase, swirls.moved.each_ref().map(|moved| Packed::of(moved.as_flattened())))
+                (swirls.phase, swirls.moved.each_ref().map(|moved| pack(moved.as_flattened())))
             }),
             backwards: sweeps.as_ref().is_some_and(|sweeps| sweeps.backwards),
             not_finite: self.not_finite.clone(),

@@ -3,11 +3,12 @@
 use super::fields::{Fields, SmokeFields};
 use super::measure;
 use crate::solver::Params;
+use crate::solver::storage::halt::Halt;
 
 impl Fields {
     /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells. What diffuses through sides and surfaces
     /// counts as having left.
-    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32) {
+    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32, halt: &Halt) {
         let per_area = per_area * self.finer().pow(2) as f32;
         let [r, g, b] = params.smoke.map(|s| s.diffusion);
         let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
@@ -19,7 +20,7 @@ impl Fields {
             || self.obstacles.as_ref().is_some_and(|obstacles| obstacles.hold_temperature());
         // Only the sweeps keep a budget.
         let before = (exchange && self.sweeps.is_some()).then(|| held.unwrap_or_else(|| self.contents()));
-        self.diffuse_lines(number);
+        self.diffuse_lines(number, halt);
         if let Some(before) = before {
             let after = self.contents();
             for c in (0..4).filter(|&c| number[c] > 0.0) {
@@ -35,7 +36,7 @@ impl Fields {
     }
 
     /// Diffuses the scalars along each axis. `number` is κ Δt/h² of each, with the edge h of a cell of smoke.
-    fn diffuse_lines(&mut self, number: [f32; 4]) {
+    fn diffuse_lines(&mut self, number: [f32; 4], halt: &Halt) {
         self.bricks.forget();
         if let Some(detail) = &mut self.detail {
             detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
@@ -46,15 +47,25 @@ impl Fields {
         if let Some(drag) = &drag {
             drag.warm(scalars);
         }
-        for axis in 0..3 {
+        for axis in (0..3).take_while(|_| !halt.is_raised()) {
             let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
             let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
             if varies != [false; 2] {
                 walls.fill_scalars(scalars, velocity);
             }
-            diffusion.along(layout, walls.ranks(), scalars, axis, inside, number, (&ends, varies), links);
+            diffusion.along(
+                layout,
+                walls.ranks(),
+                scalars,
+                axis,
+                inside,
+                number,
+                (&ends, varies),
+                links,
+                halt,
+            );
         }
-        if drag.is_none() {
+        if drag.is_none() && !halt.is_raised() {
             let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
             diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, out| {
                 walls.add_varying_scalars([axis, end], inside, out);
@@ -62,8 +73,8 @@ impl Fields {
         }
     }
 
-    pub fn diffuse_velocity(&mut self, number: f32) {
-        if number == 0.0 {
+    pub fn diffuse_velocity(&mut self, number: f32, halt: &Halt) {
+        if number == 0.0 || halt.is_raised() {
             return;
         }
         let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
@@ -73,7 +84,7 @@ impl Fields {
             drag.begin(advected, *arms, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
-            for axis in 0..3 {
+            for axis in (0..3).take_while(|_| !halt.is_raised()) {
                 let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
                 let (ends, varies) =
                     (walls.component_ends(component, axis), walls.varies(Some(component), axis));
@@ -83,9 +94,9 @@ impl Fields {
                 let field = bytemuck::cast_slice_mut(field);
                 let range = ranges[component];
                 let ends = (&ends, varies);
-                diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links);
+                diffusion.along(*layout, walls.ranks(), field, axis, range, [number], ends, links, halt);
             }
-            if drag.is_none() {
+            if drag.is_none() && !halt.is_raised() {
                 let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
                 let (field, range) = (bytemuck::cast_slice_mut(field), ranges[component]);
                 diffusion.average_orders(*layout, field, range, [number], &ends, |axis, end, out| {

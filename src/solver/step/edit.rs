@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::Solver;
 use crate::solver::config::{SCALAR_LIMIT, SPEED_LIMIT};
 use crate::solver::solver_error::SolverError;
+use crate::solver::storage::halt::Halt;
 
 impl Solver {
     /// Changes red, green, blue \[-\] and temperature excess \[K\] in place; cell (i, j, k) is at
@@ -62,7 +63,7 @@ impl Solver {
             fields.fill_scalars();
             repaired
         });
-        self.project();
+        self.project(&Halt::never());
         self.measure();
         finished(done, repaired)
     }

@@ -22,6 +22,7 @@ use crate::solver::sources::Sources;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{self, PerThread};
 use crate::solver::{Advection, Ambient, Config, Integrator, Params, StepStats, Turbulence};
@@ -284,8 +285,11 @@ impl Fields {
 
     /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts. The
     /// pressure becomes `keep` times what it was and h/Δt \[m/s\] times the share `add` of what is found.
-    pub fn project(&mut self, tolerance: f32, share: Option<[f32; 2]>, stats: &mut StepStats) {
+    pub fn project(&mut self, tolerance: f32, share: Option<[f32; 2]>, stats: &mut StepStats, halt: &Halt) {
         let mut speed = 0.0;
+        if halt.is_raised() {
+            return;
+        }
         if self.projector.iterates() {
             let before = self.measure();
             stats.divergence_before = before.relative_divergence();
@@ -301,8 +305,11 @@ impl Fields {
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
         let blend = pressure.as_mut().zip(share).map(|(field, [keep, add])| Blend { field, keep, add });
-        self.projected =
-            projector.project(velocity, cuts, [tolerance, speed], back.as_flattened_mut(), blend, stats);
+        let scratch = back.as_flattened_mut();
+        self.projected = projector.project(velocity, cuts, [tolerance, speed], scratch, blend, (stats, halt));
+        if halt.is_raised() {
+            return;
+        }
         walls.fill_velocity(velocity);
         if let (Some(pressure), Some(share)) = (&mut *pressure, share) {
             if let Some(obstacles) = obstacles {
@@ -331,6 +338,15 @@ impl Fields {
             obstacles.extend(velocity);
         }
         self.disturbed = false;
+    }
+
+    /// After a step that was cancelled: nothing that was measured or is extrapolated holds for these fields, and the next step projects
+    /// the velocity before it advects with it.
+    pub fn lie_between(&mut self) {
+        self.forget_past();
+        self.bricks.forget();
+        self.budget.held = None;
+        self.disturbed = true;
     }
 
     /// Sets the pressure to 0, if it is kept.
@@ -452,23 +468,29 @@ impl Fields {
     }
 
     /// Computes `velocity` = `advected` + forces.
-    pub fn add_forces(&mut self, forces: &Forces) {
+    pub fn add_forces(&mut self, forces: &Forces, halt: &Halt) {
+        if halt.is_raised() {
+            return;
+        }
         self.scalars_of_air();
         self.neighbours_of_forces(forces, false);
         let Self { layout, walls, advected, velocity, forces: scratch, .. } = self;
         let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
-        forces::apply(*layout, walls, forces, [advected, advected], lifting, velocity, scratch);
+        forces::apply(*layout, walls, forces, [advected, advected], lifting, velocity, (scratch, halt));
     }
 
     /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
-    pub fn add_forces_with_vorticity(&mut self, forces: &Forces) {
+    pub fn add_forces_with_vorticity(&mut self, forces: &Forces, halt: &Halt) {
+        if halt.is_raised() {
+            return;
+        }
         self.scalars_of_air();
         self.neighbours_of_forces(forces, true);
         let Self { layout, walls, advected, velocity, expected, past, .. } = self;
         let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
         let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
         let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
-        forces::apply(*layout, walls, forces, [advected, velocity], lifting, spare, &self.forces);
+        forces::apply(*layout, walls, forces, [advected, velocity], lifting, spare, (&self.forces, halt));
         std::mem::swap(velocity, spare);
     }
 }

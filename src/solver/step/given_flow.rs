@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use rayon::prelude::*;
 
 use crate::grid::Faces;
+use crate::solver::storage::halt::Halt;
 use crate::solver::{Solver, SolverError, StepStats};
 
 impl Solver {
@@ -25,10 +26,10 @@ impl Solver {
         ends: [&Faces; 2],
         cancel: &AtomicBool,
     ) -> Result<&StepStats, SolverError> {
-        self.step_by(dt, |solver| solver.substeps_along(dt, ends, cancel))
+        self.step_by(dt, cancel, |solver, halt| solver.substeps_along(dt, ends, halt))
     }
 
-    fn substeps_along(&mut self, dt: f32, ends: [&Faces; 2], cancel: &AtomicBool) -> Result<(), SolverError> {
+    fn substeps_along(&mut self, dt: f32, ends: [&Faces; 2], halt: &Halt) -> Result<(), SolverError> {
         if let Some(obstacles) = &mut self.fields.obstacles {
             obstacles.clear_momentum();
         }
@@ -40,15 +41,15 @@ impl Solver {
         let parts = wanted.clamp(1, self.config.time.max_substeps.max(1));
         self.stats.substeps_missing = wanted.saturating_sub(parts);
         for part in 0..parts {
-            self.set_flow(ends, (part as f32 + 0.5) / parts as f32);
-            self.substep(dt / parts as f32, true, cancel)?;
+            self.set_flow(ends, (part as f32 + 0.5) / parts as f32, halt);
+            self.substep(dt / parts as f32, true, halt)?;
         }
-        self.set_flow(ends, 1.0);
+        self.set_flow(ends, 1.0, halt);
         Ok(())
     }
 
     /// Replaces the velocity by that between two others.
-    fn set_flow(&mut self, [from, to]: [&Faces; 2], share: f32) {
+    fn set_flow(&mut self, [from, to]: [&Faces; 2], share: f32, halt: &Halt) {
         let fields = &mut self.fields;
         let own = fields.layout.own();
         for (field, (from, to)) in fields.velocity.iter_mut().zip(from.iter().zip(to)) {
@@ -58,7 +59,7 @@ impl Solver {
             values.for_each(|((value, from), to)| *value = from + share * (to - from));
         }
         fields.walls.fill_velocity(&mut fields.velocity);
-        self.project();
+        self.project(halt);
     }
 }
 

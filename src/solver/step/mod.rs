@@ -30,6 +30,7 @@ use super::forces::external::External;
 use super::project::Projector;
 use super::sides::profile::Profile;
 use super::sources::{self, Grid, Source, Sources};
+use super::storage::halt::Halt;
 use super::storage::ranks::Ranks;
 use super::{
     BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, SCALAR_LIMIT, SPEED_LIMIT, Solid,
@@ -253,12 +254,12 @@ impl Solver {
     }
 
     /// Removes the divergence of a velocity that was changed from outside.
-    pub(in crate::solver) fn project(&mut self) {
+    pub(in crate::solver) fn project(&mut self, halt: &Halt) {
         let Self { config, fields, stats, pool, .. } = self;
         fields.forget_past();
         pool.clone().install(|| {
             if !config.frozen {
-                fields.project(config.tolerance, None, stats);
+                fields.project(config.tolerance, None, stats, halt);
             }
             stats.max_speed = fields.measure().speed;
         });
@@ -274,15 +275,19 @@ impl Solver {
         self.step_cancellable(dt, &AtomicBool::new(false))
     }
 
-    /// A [`step`](Self::step) that another thread can end early by raising `cancel`, which is read between
-    /// stages.
+    /// A [`step`](Self::step) that another thread can end early by raising `cancel`. It is read for each row or plane of the long
+    /// passes, and with several ranks, which must agree, between stages.
+    ///
+    /// A cancelled step leaves its fields at no instant: some have been advanced, some half, and
+    /// [`stats`](Self::stats) has the time of the last whole substep. All values are finite. [`restore`](Self::restore) a state that was
+    /// captured before the step, or [`clear`](Self::clear) the solver. A step that is taken nevertheless projects first.
     ///
     /// # Errors
     /// [`SolverError::Cancelled`] if `cancel` was raised; otherwise as for [`step`](Self::step).
     pub fn step_cancellable(&mut self, dt: f32, cancel: &AtomicBool) -> Result<&StepStats, SolverError> {
-        self.step_by(dt, |solver| {
+        self.step_by(dt, cancel, |solver, halt| {
             solver.follow(dt)?;
-            solver.substeps(dt, cancel)
+            solver.substeps(dt, halt)
         })
     }
 
@@ -290,7 +295,8 @@ impl Solver {
     fn step_by(
         &mut self,
         dt: f32,
-        run: impl FnOnce(&mut Self) -> Result<(), SolverError> + Send,
+        cancel: &AtomicBool,
+        run: impl FnOnce(&mut Self, &Halt) -> Result<(), SolverError> + Send,
     ) -> Result<&StepStats, SolverError> {
         if !(dt.is_finite() && dt > 0.0) {
             return Err(SolverError::StepLength(dt));
@@ -303,17 +309,20 @@ impl Solver {
         self.stats.substeps = 0;
         self.stats.cfl = 0.0;
         self.stats.substeps_missing = 0;
-        // A cancelled step leaves no past to extrapolate from.
-        pool.install(|| run(self)).inspect_err(|_| self.fields.forget_past())?;
+        let halt = Halt::on(cancel, self.ranks());
+        pool.install(|| run(self, &halt)).inspect_err(|error| match error {
+            SolverError::Cancelled => self.fields.lie_between(),
+            _ => self.fields.forget_past(),
+        })?;
         self.stats.step += 1;
         self.stats.dt = dt;
         Ok(&self.stats)
     }
 
-    fn substeps(&mut self, dt: f32, cancel: &AtomicBool) -> Result<(), SolverError> {
+    fn substeps(&mut self, dt: f32, halt: &Halt) -> Result<(), SolverError> {
         if self.fields.disturbed {
             self.fields.move_solids(self.stats.time, [0.0, dt]);
-            self.project();
+            self.project(halt);
         }
         if let Some(obstacles) = &mut self.fields.obstacles {
             obstacles.clear_momentum();
@@ -331,16 +340,16 @@ impl Solver {
             let parts = wanted.clamp(1, most);
             self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;
-            self.substep(part, false, cancel)?;
+            self.substep(part, false, halt)?;
             left = if parts == 1 { 0.0 } else { left - part };
         }
         Ok(())
     }
 
-    fn substep(&mut self, dt: f32, is_given: bool, cancel: &AtomicBool) -> Result<(), SolverError> {
+    fn substep(&mut self, dt: f32, is_given: bool, halt: &Halt) -> Result<(), SolverError> {
         let Self { config, params, sources, external, fields, stats, .. } = self;
         let substep = Substep { config, params, sources, external, time: stats.time, dt, is_given };
-        substep.run(fields, stats, cancel)?;
+        substep.run(fields, stats, halt)?;
         let began = Instant::now();
         self.measure();
         self.stats.stages[Stage::Measure as usize] += began.elapsed();

@@ -19,6 +19,7 @@ use crate::solver::detail::swirls::Swirls;
 use crate::solver::forces::external::External;
 use crate::solver::project::pressure;
 use crate::solver::sources::Sources;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{BoundaryCondition, Config, Solid, SolverError};
@@ -266,13 +267,13 @@ impl Solver {
                 if old.dt > 0.0 {
                     fields.swap_past();
                     fields.walls.fill_velocity(&mut fields.velocity);
-                    fields.project(config.tolerance, None, stats);
+                    fields.project(config.tolerance, None, stats, &Halt::never());
                     fields.swap_past();
                 }
             }
             if !config.frozen {
                 fields.move_solids(stats.time, [0.0, stats.dt]);
-                fields.project(config.tolerance, None, stats);
+                fields.project(config.tolerance, None, stats, &Halt::never());
             }
             (fields.disturbed, fields.projected) = (disturbed, projected);
             fields.budget = Budget { held: None, ..budget };

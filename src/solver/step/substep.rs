@@ -1,6 +1,5 @@
 //! One substep: the terms of the equation in their order.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::fields::{Fields, lifting};
@@ -10,6 +9,7 @@ use crate::solver::forces::external::External;
 use crate::solver::solver_error::SolverError;
 use crate::solver::sources::Sources;
 use crate::solver::step_stats::{Stage, StepStats};
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 
 /// Inputs of a substep.
@@ -28,14 +28,10 @@ pub struct Substep<'a> {
 
 impl Substep<'_> {
     /// Advances `fields`. Updates all `stats` except those measured afterwards.
-    pub fn run(
-        &self,
-        fields: &mut Fields,
-        stats: &mut StepStats,
-        cancel: &AtomicBool,
-    ) -> Result<(), SolverError> {
+    pub fn run(&self, fields: &mut Fields, stats: &mut StepStats, halt: &Halt) -> Result<(), SolverError> {
         let ranks = fields.walls.ranks().clone();
-        let mut clock = Clock { stats, cancel, began: Instant::now(), ranks };
+        let mut clock = Clock { stats, halt, began: Instant::now(), ranks };
+        clock.go_on()?;
         fields.set_time(self.time + f64::from(self.dt));
         fields.set_turbulence(self.params.turbulence);
         match self.config.integrator {
@@ -54,14 +50,15 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
         let crossed = clock.crosses(steps * clock.stats.max_speed);
-        fields.trace(steps, config.trace);
+        fields.trace(steps, config.trace, clock.halt);
+        clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
-        fields.advect_velocity(config.advection, steps);
+        fields.advect_velocity(config.advection, steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, dt / area);
-        fields.diffuse_velocity(params.viscosity * dt / area);
+        fields.diffuse_scalars(params, dt / area, clock.halt);
+        fields.diffuse_velocity(params.viscosity * dt / area, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, 0.0, Fields::add_forces, clock)?;
@@ -74,21 +71,24 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
         let crossed = clock.crosses(steps * fields.extrapolate(dt, config.h));
+        clock.go_on()?;
         let ambient = fields.ambient(params);
         let ahead = fields.lift_ahead(&body_forces(params, ambient, dt, config.h));
-        fields.trace_past(steps, config.trace);
+        clock.go_on()?;
+        fields.trace_past(steps, config.trace, clock.halt);
+        clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
         // The conservative sweeps read the advecting velocity itself.
         fields.swap_past();
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
         fields.begin_advection();
-        fields.advect_velocity(config.advection, steps);
+        fields.advect_velocity(config.advection, steps, clock.halt);
         fields.swap_past();
         clock.lap(Stage::AdvectVelocity)?;
-        fields.diffuse_scalars(params, dt / area);
-        fields.diffuse_velocity(params.viscosity * dt / area);
+        fields.diffuse_scalars(params, dt / area, clock.halt);
+        fields.diffuse_velocity(params.viscosity * dt / area, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, ahead, Fields::add_forces_with_vorticity, clock)?;
@@ -103,14 +103,14 @@ impl Substep<'_> {
         let crossed = clock.crosses(steps * clock.stats.max_speed);
         let has_solids = fields.obstacles.is_some();
         if has_solids || fields.needs_trace(config.advection) {
-            fields.trace(steps, config.trace);
+            fields.trace(steps, config.trace, clock.halt);
         }
         if has_solids {
             fields.move_solids(time + f64::from(dt), [dt; 2]);
         }
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, dt / (config.h * config.h));
+        fields.diffuse_scalars(params, dt / (config.h * config.h), clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         clock.stats.divergence_before = fields.measure().relative_divergence();
@@ -127,11 +127,12 @@ impl Substep<'_> {
     fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
-        fields.trace(0.5 * steps, config.trace);
+        fields.trace(0.5 * steps, config.trace, clock.halt);
+        clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
-        fields.advect_velocity(config.advection, 0.5 * steps);
+        fields.advect_velocity(config.advection, 0.5 * steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.diffuse_velocity(params.viscosity * half / area);
+        fields.diffuse_velocity(params.viscosity * half / area, clock.halt);
         clock.lap(Stage::Diffuse)?;
         fields.store_previous_velocity();
         self.force(fields, time, half, 0.0, Fields::add_forces, clock)?;
@@ -141,30 +142,30 @@ impl Substep<'_> {
         fields.reflect();
         clock.lap(Stage::Project)?;
 
-        fields.diffuse_scalars(params, half / area);
+        fields.diffuse_scalars(params, half / area, clock.halt);
         clock.lap(Stage::Diffuse)?;
         let crossed = clock.crosses(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if have_moved || fields.needs_trace(config.advection) {
-            fields.trace(steps, config.trace);
+            fields.trace(steps, config.trace, clock.halt);
         }
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, half / area);
+        fields.diffuse_scalars(params, half / area, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
 
         fields.extrapolate_reflected();
-        fields.trace_extrapolated(0.5 * steps, config.trace);
+        fields.trace_extrapolated(0.5 * steps, config.trace, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
         // The reflected velocity is not free of divergence: the vorticity is that of the velocity in the
         // middle.
         self.force(fields, time + f64::from(half), half, 0.0, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
-        fields.diffuse_velocity(params.viscosity * half / area);
+        fields.diffuse_velocity(params.viscosity * half / area, clock.halt);
         clock.lap(Stage::Diffuse)?;
         fields.swap_velocity();
-        fields.advect_velocity(config.advection, 0.5 * steps);
+        fields.advect_velocity(config.advection, 0.5 * steps, clock.halt);
         fields.swap_velocity();
         clock.lap(Stage::AdvectVelocity)?;
         self.project(fields, [1.0, config.h / dt], clock)
@@ -183,14 +184,15 @@ impl Substep<'_> {
         from: f64,
         dt: f32,
         ahead: f32,
-        add: impl Fn(&mut Fields, &Forces),
+        add: impl Fn(&mut Fields, &Forces, &Halt),
         clock: &mut Clock,
     ) -> Result<(), SolverError> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
         let forces = body_forces(params, ambient, dt, config.h);
         let buoyancy = forces.buoyancy.map(|b| (1.0 - ahead) * b);
-        add(fields, &Forces { buoyancy, ..forces });
+        add(fields, &Forces { buoyancy, ..forces }, clock.halt);
+        clock.go_on()?;
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;
@@ -201,7 +203,7 @@ impl Substep<'_> {
 
     /// Projects; the pressure becomes `share[0]` times what it was and `share[1]` \[m/s\] times what is found.
     fn project(&self, fields: &mut Fields, share: [f32; 2], clock: &mut Clock) -> Result<(), SolverError> {
-        fields.project(self.config.tolerance, Some(share), clock.stats);
+        fields.project(self.config.tolerance, Some(share), clock.stats, clock.halt);
         clock.lap(Stage::Project)
     }
 }
@@ -209,7 +211,7 @@ impl Substep<'_> {
 /// Adds the time since the last lap to its stage, and checks for cancellation.
 struct Clock<'a> {
     stats: &'a mut StepStats,
-    cancel: &'a AtomicBool,
+    halt: &'a Halt<'a>,
     began: Instant,
     ranks: Ranks,
 }
@@ -221,9 +223,14 @@ impl Clock<'_> {
         cells
     }
 
+    /// Ends the step within a stage if it is to end.
+    fn go_on(&self) -> Result<(), SolverError> {
+        if self.halt.is_raised() { Err(SolverError::Cancelled) } else { Ok(()) }
+    }
+
     fn lap(&mut self, stage: Stage) -> Result<(), SolverError> {
         // All ranks stop, or none.
-        let stops = self.ranks.any(self.cancel.load(Ordering::Relaxed));
+        let stops = self.halt.is_agreed(&self.ranks);
         let now = Instant::now();
         self.stats.stages[stage as usize] += now - self.began;
         self.began = now;

@@ -10,62 +10,66 @@ use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::swirls::Air;
 use crate::solver::sides::GhostRules;
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{Advection, TraceOrder};
 
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
-    pub fn trace(&mut self, steps: f32, order: TraceOrder) {
+    pub fn trace(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
         let Self { layout, walls, velocity, scalars_next, planes_crossed, .. } = self;
         *planes_crossed = centers(*layout, walls, velocity, scalars_next, steps, order);
-        self.trace_centers(steps, order);
+        self.trace_centers(steps, order, halt);
     }
 
     /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate_reflected) for
     /// reflection.
-    pub fn trace_extrapolated(&mut self, steps: f32, order: TraceOrder) {
+    pub fn trace_extrapolated(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
         let Self { layout, walls, expected, scalars_next, planes_crossed, .. } = self;
         let expected = expected.as_mut().expect("reflection keeps it");
         *planes_crossed = centers(*layout, walls, expected, scalars_next, steps, order);
-        self.trace_centers(steps, order);
+        self.trace_centers(steps, order, halt);
     }
 
     /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate) for the trapezoidal
     /// rule.
-    pub fn trace_past(&mut self, steps: f32, order: TraceOrder) {
+    pub fn trace_past(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
         let Self { layout, walls, past, scalars_next, planes_crossed, .. } = self;
         let past = past.as_mut().expect("the trapezoidal rule keeps it");
         *planes_crossed = centers(*layout, walls, &mut past.velocity, scalars_next, steps, order);
-        self.trace_centers(steps, order);
+        self.trace_centers(steps, order, halt);
     }
 
-    fn trace_centers(&mut self, steps: f32, order: TraceOrder) {
+    fn trace_centers(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
         let Self { layout, walls, scalars_next: centers, back, forth, .. } = self;
         let bounds = walls.sample_bounds(None);
-        trace::displacements(*layout, centers, &bounds, steps, order, back);
+        trace::displacements(*layout, centers, &bounds, steps, order, back, halt);
         walls.extend(back);
         // A face takes the mean displacement of the two cells beside it.
         walls.ranks().exchange(*layout, [back], [1, 0]);
         if let Some(forth) = forth {
-            trace::displacements(*layout, centers, &bounds, -steps, order, &mut forth.forward);
+            trace::displacements(*layout, centers, &bounds, -steps, order, &mut forth.forward, halt);
             walls.extend(&mut forth.forward);
             walls.ranks().exchange(*layout, [&mut forth.forward], [1, 0]);
         }
     }
 
     /// Advects each component of the velocity: from `velocity` to `advected`, ghosts filled. `steps` is Δt/h.
-    pub fn advect_velocity(&mut self, scheme: Advection, steps: f32) {
+    pub fn advect_velocity(&mut self, scheme: Advection, steps: f32, halt: &Halt) {
+        if halt.is_raised() {
+            return;
+        }
         let halo = self.stencil_halo();
         self.walls.resist(&mut self.velocity, steps, &mut self.entering);
         let [u, v, w] = &mut self.velocity;
         self.walls.ranks().exchange(self.layout, [u, v, w], halo);
         match scheme {
-            Advection::MacCormack => self.advect_components(Interpolation::Linear, true),
-            Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false),
-            Advection::Monotone => self.advect_components(Interpolation::Monotone, false),
-            Advection::Cubic => self.advect_together(Curve::CATMULL_ROM),
-            Advection::Lagrange | Advection::Conservative => self.advect_together(Curve::LAGRANGE),
+            Advection::MacCormack => self.advect_components(Interpolation::Linear, true, halt),
+            Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false, halt),
+            Advection::Monotone => self.advect_components(Interpolation::Monotone, false, halt),
+            Advection::Cubic => self.advect_together(Curve::CATMULL_ROM, halt),
+            Advection::Lagrange | Advection::Conservative => self.advect_together(Curve::LAGRANGE, halt),
         }
         if let Some(obstacles) = &self.obstacles {
             obstacles.rest(&mut self.advected);
@@ -86,14 +90,14 @@ impl Fields {
     }
 
     /// Advects one component after the other.
-    fn advect_components(&mut self, kind: Interpolation, correct: bool) {
+    fn advect_components(&mut self, kind: Interpolation, correct: bool, halt: &Halt) {
         let halo = self.stencil_halo();
         let Self { layout, walls, velocity, advected, back, forth, .. } = self;
         for component in 0..3 {
             let bounds = walls.sample_bounds(Some(component));
             let range = walls.face_ranges(component);
             let from = &velocity[component];
-            for_faces(*layout, component, range, back, &mut advected[component], |row, _, out| {
+            for_faces(*layout, component, range, back, &mut advected[component], halt, |row, _, out| {
                 advect::component(kind, row, &bounds, from, out);
             });
             let Some(Correction { forward, component: once, .. }) = forth.as_deref_mut().filter(|_| correct)
@@ -103,7 +107,7 @@ impl Fields {
             walls.fill_component(component, &mut advected[component]);
             std::mem::swap(once, &mut advected[component]);
             walls.ranks().exchange(*layout, [once], halo);
-            for_faces(*layout, component, range, back, &mut advected[component], |row, at, out| {
+            for_faces(*layout, component, range, back, &mut advected[component], halt, |row, at, out| {
                 let forth = trace::mean_of_cells(forward, at, layout.strides()[component], out.len());
                 advect::correct_component(row, &forth[..out.len()], &bounds, [from, once], at, out);
             });
@@ -112,7 +116,7 @@ impl Fields {
 
     /// Advects all components at once, by limited cubic interpolation. `scalars_next` holds the interleaved
     /// velocity.
-    fn advect_together(&mut self, curve: Curve) {
+    fn advect_together(&mut self, curve: Curve, halt: &Halt) {
         let halo = self.stencil_halo();
         let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
         walls
@@ -128,6 +132,9 @@ impl Fields {
             advected.each_mut().map(Vec::as_mut_slice),
             [[0, ny], [0, nz]],
             |j, k, rows| {
+                if halt.is_raised() {
+                    return;
+                }
                 let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
                 advect::velocity(&field, layout.at(0, j, k), [j, k], &bounds, rows);
             },
@@ -137,19 +144,29 @@ impl Fields {
     /// Advects the four scalars with one back-trace for all, and lets them decay.
     ///
     /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
-    pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32) {
-        let crossed = self.refine_flow(scheme, steps, crossed);
+    pub fn advect_scalars(
+        &mut self,
+        scheme: Advection,
+        decay: &[f32; 4],
+        steps: f32,
+        crossed: f32,
+        halt: &Halt,
+    ) {
+        let crossed = self.refine_flow(scheme, steps, crossed, halt);
+        if halt.is_raised() {
+            return;
+        }
         let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
         if scheme != Advection::Conservative {
             smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
         }
-        smoke.advect(scheme, decay, finer * steps, crossed, halo);
+        smoke.advect(scheme, decay, finer * steps, crossed, (halo, halt));
     }
 
     /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
     /// air crosses; returns the count of those of the scalars.
-    fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32) -> f32 {
+    fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32, halt: &Halt) -> f32 {
         let Self { layout, walls, velocity, back, forth, obstacles, bricks, .. } = self;
         let Self { detail, scalars, scalars_next, sums, .. } = self;
         let Some(detail) = detail else { return crossed };
@@ -165,7 +182,7 @@ impl Fields {
         if conserves {
             let obstacles = obstacles.as_ref();
             let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, crossed };
-            crossed = detail.follow(air, bricks, fine);
+            crossed = detail.follow(air, bricks, fine, halt);
         } else {
             detail.set_open_sides(*layout, walls, velocity);
             crossed = fine;
@@ -173,7 +190,7 @@ impl Fields {
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if !conserves || have_moved {
             let forward = forth.as_mut().map(|forth| &mut forth.forward[..]);
-            detail.trace(*layout, walls.ranks(), back, forward);
+            detail.trace(*layout, walls.ranks(), back, forward, halt);
         }
         crossed
     }
@@ -181,21 +198,28 @@ impl Fields {
 
 impl SmokeFields<'_> {
     /// Advects the scalars on their grid; see [`Fields::advect_scalars`]. An interpolation reads `halo` planes beside the slab.
-    fn advect(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, crossed: f32, halo: [usize; 2]) {
+    fn advect(
+        &mut self,
+        scheme: Advection,
+        decay: &[f32; 4],
+        steps: f32,
+        crossed: f32,
+        (halo, halt): ([usize; 2], &Halt),
+    ) {
         if scheme == Advection::Conservative {
-            return self.sweep_scalars(decay, steps, crossed);
+            return self.sweep_scalars(decay, steps, crossed, halt);
         }
         if let Some(obstacles) = &mut self.obstacles {
             obstacles.advect(self.walls, self.back, crossed, self.scalars, None);
         }
-        self.interpolate_scalars(scheme, decay, crossed, halo);
+        self.interpolate_scalars(scheme, decay, crossed, (halo, halt));
         self.correct_near_solids(decay);
         std::mem::swap(self.scalars, self.scalars_next);
     }
 
     /// The conservative scheme. Around solids that have moved, back-traces that do not pass through them
     /// correct it, and all scalars are scaled to keep their sums.
-    fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32) {
+    fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32, halt: &Halt) {
         let Self {
             layout,
             walls,
@@ -231,7 +255,7 @@ impl SmokeFields<'_> {
             walls.ranks().exchange(*layout, [u, v], halo);
         }
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let left = sweeps.advance(&flow, decay, scalars, bricks, crossed);
+        let left = sweeps.advance(&flow, decay, scalars, bricks, (crossed, halt));
         for c in 0..4 {
             budget.left[c] += left[c];
             budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));
@@ -249,14 +273,20 @@ impl SmokeFields<'_> {
     }
 
     /// Interpolates the scalars, except in bricks that are empty and stay empty.
-    fn interpolate_scalars(&mut self, scheme: Advection, decay: &[f32; 4], crossed: f32, halo: [usize; 2]) {
+    fn interpolate_scalars(
+        &mut self,
+        scheme: Advection,
+        decay: &[f32; 4],
+        crossed: f32,
+        (halo, halt): ([usize; 2], &Halt),
+    ) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
         bricks.dilate(walls.surroundings(), crossed);
         let kind = interpolation(scheme);
         let bounds = walls.sample_bounds(None);
         let correct = scheme == Advection::MacCormack;
-        for_reached(*layout, bricks, scalars_next, |origin, at, out| {
+        for_reached(*layout, bricks, scalars_next, halt, |origin, at, out| {
             let row = Row { origin, back: &back[at..][..out.len()] };
             advect::scalars(kind, row, &bounds, scalars, out);
             if !correct {
@@ -272,7 +302,7 @@ impl SmokeFields<'_> {
         walls.fill_scalars(scalars_next, velocity);
         std::mem::swap(once, scalars_next);
         walls.ranks().exchange(*layout, [once], halo);
-        for_reached(*layout, bricks, scalars_next, |origin, at, out| {
+        for_reached(*layout, bricks, scalars_next, halt, |origin, at, out| {
             let row = Row { origin, back: &back[at..][..out.len()] };
             let forward = &forward[at..][..out.len()];
             advect::correct_scalars(row, forward, &bounds, [scalars, once], at, out);
@@ -395,10 +425,14 @@ fn for_reached(
     layout: Layout,
     bricks: &Bricks,
     out: &mut [[f32; 4]],
+    halt: &Halt,
     f: impl Fn([f32; 3], usize, &mut [[f32; 4]]) + Sync,
 ) {
     let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
     row_passes::rows(layout, out, inside, |j, k, row| {
+        if halt.is_raised() {
+            return;
+        }
         let row = &mut row[GHOST..GHOST + layout.dims.nx];
         bricks.runs(j as usize, k as usize, |range, reached| {
             let from = range.start as isize;
@@ -420,10 +454,14 @@ fn for_faces(
     [xs, ys, zs]: [[isize; 2]; 3],
     cells: &[[f32; 4]],
     out: &mut [f32],
+    halt: &Halt,
     f: impl Fn(Row, usize, &mut [f32]) + Sync,
 ) {
     let stride = layout.strides()[component];
     row_passes::rows(layout, out, [ys, zs], |j, k, row| {
+        if halt.is_raised() {
+            return;
+        }
         for from in (xs[0]..xs[1]).step_by(trace::RUN) {
             let count = (xs[1] - from).min(trace::RUN as isize) as usize;
             let at = layout.at(from, j, k);

@@ -1,7 +1,8 @@
-//! The layout of values in memory: interleaved scalars, passes over rows, bricks without smoke, slabs of several ranks, and the list of what a state keeps.
+//! The layout of values in memory: interleaved scalars, passes over rows, bricks without smoke, slabs of several ranks, the request to end a step, and the list of what a state keeps.
 
 pub mod active_bricks;
 pub mod archive;
 pub mod cells;
+pub mod halt;
 pub mod ranks;
 pub mod row_passes;

@@ -39,6 +39,7 @@ use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::sides::GhostRules;
 use crate::solver::solids::CLOSED;
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
 mod interleave;
@@ -159,7 +160,7 @@ impl Sweeps {
         decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
-        crossed: f32,
+        (crossed, halt): (f32, &Halt),
     ) -> [f64; 4] {
         let Rounds { count, ends, middle } = self.rounds;
         bricks.dilate(flow.walls.surroundings(), ends.max(middle));
@@ -171,7 +172,7 @@ impl Sweeps {
         self.backwards ^= self.strained.rounds > 0 && last % 2 == 1;
         for round in 0..=last {
             let decay = if round == last { *decay } else { [1.0; 4] };
-            self.round(flow, most, bounds, (&decay, round), scalars, bricks);
+            self.round(flow, most, bounds, (&decay, round), scalars, (bricks, halt));
         }
         flow.walls.ranks().gather(&mut self.left[0], 1);
         flow.walls.ranks().last_to_all(&mut self.left[1]);
@@ -187,7 +188,7 @@ impl Sweeps {
         bounds: [usize; 2],
         (decay, round): (&[f32; 4], u32),
         scalars: &mut [[f32; 4]],
-        bricks: &Bricks,
+        (bricks, halt): (&Bricks, &Halt),
     ) {
         let mut order =
             if self.backwards { [2, 1, 0] } else { [0, 1, 2] }.into_iter().filter(|&a| !flow.is_still(a));
@@ -200,7 +201,7 @@ impl Sweeps {
         let most_upstream = MOST_UPSTREAM * self.finer;
         let backwards = self.backwards;
         let part = (self.strained.rounds > 0).then(|| self.strained.part(round));
-        let pass = Pass { flow, steps, bounds, most_upstream, decay, ends, bricks, backwards, part };
+        let pass = Pass { flow, steps, bounds, most_upstream, decay, ends, bricks, backwards, part, halt };
         let Self { threads, left: [of_planes, of_rows], through_ends, .. } = self;
         let mut along_z = |scalars: &mut [[f32; 4]]| {
             if flow.walls.ranks().is_alone() {
@@ -236,6 +237,7 @@ struct Pass<'a> {
     backwards: bool,
     /// With a box around strained cells.
     part: Option<Part<'a>>,
+    halt: &'a Halt<'a>,
 }
 
 /// Interleaved lines along an axis, and the range of their cells that may be occupied after the sweep.
@@ -273,6 +275,9 @@ impl Pass<'_> {
         let [low, high] = layout.cell_planes();
         left[low..high].par_iter_mut().enumerate().for_each(|(k, left)| {
             let (k, lines) = (low + k, &mut *threads.mine());
+            if self.halt.is_raised() {
+                return;
+            }
             for axis in if self.backwards { [1, 0] } else { [0, 1] } {
                 let (across, end) =
                     if axis == 0 { (layout.row, layout.dims.ny) } else { (1, layout.dims.nx) };
@@ -302,6 +307,9 @@ impl Pass<'_> {
         let scalars = Shared::new(scalars.as_flattened_mut());
         left.par_iter_mut().enumerate().for_each(|(j, left)| {
             let lines = &mut *threads.mine();
+            if self.halt.is_raised() {
+                return;
+            }
             for from in (0..layout.dims.nx).step_by(ACROSS) {
                 let count = ACROSS.min(layout.dims.nx - from);
                 let range = self.bricks.span_along(2, [from, from + count], j);

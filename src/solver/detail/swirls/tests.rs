@@ -5,6 +5,7 @@ use crate::grid::Dims;
 use crate::solver::detail::potential::{Curl, Memory};
 use crate::solver::detail::prolong::{Prolong, Weights};
 use crate::solver::storage::active_bricks::Bricks;
+use crate::solver::storage::halt::Halt;
 use crate::solver::{
     BoundaryConditions, Config, Integrator, Params, Region, Shape, Smoke, Solid, Solver, Source,
 };
@@ -50,7 +51,9 @@ fn turbulence(solver: &Solver) -> (Layout, Faces) {
     let curl = Curl { swirls: detail.swirls.as_ref().unwrap(), prolong, walls: &detail.walls };
     let mut out = [0, 1, 2].map(|_| vec![0.0; fine.size()]);
     let pool = solver.pool().clone();
-    pool.install(|| curl.add(&Bricks::new(fine), &mut out, &mut Memory::new(coarse, fine, 2)));
+    pool.install(|| {
+        curl.add(&Bricks::new(fine), &mut out, &mut Memory::new(coarse, fine, 2), &Halt::never())
+    });
     (fine, out)
 }
 

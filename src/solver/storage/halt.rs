@@ -1,0 +1,65 @@
+//! The request to end a step early, as passes see it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::ranks::Ranks;
+
+/// Whether a step is to end now. Long passes ask for each row or plane, and leave the rest of their work undone: the step fails at the
+/// end of the stage, and no one reads what they left.
+///
+/// The flag of another thread is seen once and for all: if it is lowered again, no later pass computes from half of a field.
+pub struct Halt<'a> {
+    cancel: Option<&'a AtomicBool>,
+    is_seen: AtomicBool,
+    /// Whether passes may end early. Several ranks exchange planes within a stage, so they agree between stages.
+    is_alone: bool,
+}
+
+impl<'a> Halt<'a> {
+    /// Ends a step of these `ranks` once `cancel` is raised.
+    pub fn on(cancel: &'a AtomicBool, ranks: &Ranks) -> Self {
+        Self { cancel: Some(cancel), is_seen: AtomicBool::new(false), is_alone: ranks.is_alone() }
+    }
+
+    /// Never ends anything.
+    pub const fn never() -> Self {
+        Self { cancel: None, is_seen: AtomicBool::new(false), is_alone: true }
+    }
+
+    /// Whether this pass is to leave the rest of its work undone.
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        self.is_alone && self.is_asked()
+    }
+
+    /// Whether the step is to end, for all `ranks` or none.
+    pub fn is_agreed(&self, ranks: &Ranks) -> bool {
+        ranks.any(self.is_asked())
+    }
+
+    #[inline]
+    fn is_asked(&self) -> bool {
+        let is_raised = self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+        if is_raised {
+            self.is_seen.store(true, Ordering::Relaxed);
+        }
+        is_raised || self.is_seen.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_that_is_lowered_again_was_seen() {
+        let flag = AtomicBool::new(false);
+        let halt = Halt::on(&flag, &Ranks::default());
+        assert!(!halt.is_raised());
+        flag.store(true, Ordering::Relaxed);
+        assert!(halt.is_raised());
+        flag.store(false, Ordering::Relaxed);
+        assert!(halt.is_raised() && halt.is_agreed(&Ranks::default()));
+        assert!(!Halt::never().is_raised());
+    }
+}
