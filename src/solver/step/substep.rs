@@ -235,6 +235,8 @@ impl Clock<'_> {
         self.stats.stages[stage as usize] += now - self.began;
         self.began = now;
         self.ranks.end_stage(stage as usize);
+        #[cfg(test)]
+        tests::ASKS.with_borrow_mut(|asks| asks[stage as usize] += self.halt.take_asks());
         if stops { Err(SolverError::Cancelled) } else { Ok(()) }
     }
 }
@@ -262,5 +264,50 @@ fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
         decay: decay_factor(params.friction, dt),
         limit: SPEED_LIMIT * h,
         h,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::grid::Dims;
+    use crate::solver::{Region, Shape, Solid, Solver, Source, TimeControl};
+
+    thread_local! {
+        /// How often the passes of each stage of a step of this thread asked whether to end.
+        pub static ASKS: RefCell<[u32; Stage::ALL.len()]> = RefCell::default();
+    }
+
+    /// A step ends soon after it is cancelled if the passes of its long stages ask for each row or plane: the trace and the interpolation
+    /// of velocity for rows, sweeps of scalars twice for planes, the projection on its three ways through the box.
+    #[test]
+    fn each_pass_asks_for_each_plane_whether_to_end() {
+        const N: usize = 40;
+        const LEAST: [usize; Stage::ALL.len()] = [0, 2 * N * N, 2 * N, 12 * N, N, 3 * N, 0];
+        let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [0.5, 0.7, 0.5]);
+        let all = [Integrator::Projection, Integrator::Trapezoid, Integrator::Reflection];
+        for (integrator, solids, detail) in
+            all.into_iter().flat_map(|i| [(i, vec![], 1), (i, vec![ball.clone()], 1), (i, vec![], 2)])
+        {
+            let mut config = Config::new(Dims::new([N; 3]).unwrap(), 1.0 / N as f32);
+            (config.threads, config.integrator, config.detail) = (2, integrator, detail);
+            config.time = TimeControl { cfl: 1e6, max_substeps: 1 };
+            let mut params = Params { viscosity: 1e-3, conduction: 1e-3, ..Params::default() };
+            params.smoke.iter_mut().for_each(|smoke| smoke.diffusion = 1e-3);
+            let source = Source::new(Region::sphere([0.5, 0.3, 0.5], 0.2), [4.0, 1.0, 0.0, 300.0]);
+            let mut solver = Solver::new(config, params, vec![source]).unwrap();
+            solver.set_solids(solids.clone()).unwrap();
+            solver.fill(|c, [x, ..]| if c == 1 { x } else { 0.0 }, |[x, y, z]| [x, y, z, y]);
+            let pool = solver.pool.clone();
+            pool.install(|| {
+                ASKS.take();
+                solver.substeps(0.04, &Halt::never()).unwrap();
+                let asks = ASKS.take();
+                let is_enough = asks.iter().zip(LEAST).all(|(&asks, least)| asks as usize >= least);
+                assert!(is_enough, "{integrator:?}, {} solids, detail {detail}: {asks:?}", solids.len());
+            });
+        }
     }
 }

@@ -13,17 +13,26 @@ pub struct Halt<'a> {
     is_seen: AtomicBool,
     /// Whether passes may end early. Several ranks exchange planes within a stage, so they agree between stages.
     is_alone: bool,
+    /// How often passes asked.
+    #[cfg(test)]
+    asks: std::sync::atomic::AtomicU32,
 }
 
 impl<'a> Halt<'a> {
     /// Ends a step of these `ranks` once `cancel` is raised.
     pub fn on(cancel: &'a AtomicBool, ranks: &Ranks) -> Self {
-        Self { cancel: Some(cancel), is_seen: AtomicBool::new(false), is_alone: ranks.is_alone() }
+        Self { cancel: Some(cancel), is_alone: ranks.is_alone(), ..Self::never() }
     }
 
     /// Never ends anything.
     pub const fn never() -> Self {
-        Self { cancel: None, is_seen: AtomicBool::new(false), is_alone: true }
+        Self {
+            cancel: None,
+            is_seen: AtomicBool::new(false),
+            is_alone: true,
+            #[cfg(test)]
+            asks: std::sync::atomic::AtomicU32::new(0),
+        }
     }
 
     /// Whether this pass is to leave the rest of its work undone.
@@ -37,8 +46,16 @@ impl<'a> Halt<'a> {
         ranks.any(self.is_asked())
     }
 
+    /// How often passes asked since the last call.
+    #[cfg(test)]
+    pub fn take_asks(&self) -> u32 {
+        self.asks.swap(0, Ordering::Relaxed)
+    }
+
     #[inline]
     fn is_asked(&self) -> bool {
+        #[cfg(test)]
+        self.asks.fetch_add(1, Ordering::Relaxed);
         let is_raised = self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
         if is_raised {
             self.is_seen.store(true, Ordering::Relaxed);
