@@ -25,7 +25,7 @@ const STEP: f32 = 2.5;
 const AMPLE: f32 = 1.8;
 /// and until they come faster than this many.
 const SCANT: f32 = 1.2;
-/// Decay of a measured time, so that a slow finest picture is tried again after a while.
+/// Decay of a measured time, so that what was slow is tried again after a while.
 const FORGET: f32 = 0.995;
 
 /// Quality of a picture.
@@ -54,26 +54,30 @@ impl Level {
     }
 }
 
-/// Coarsest to finest. Still pictures use the last one, or [`SPLINES`].
-const LEVELS: [Level; 4] = [
+/// Coarsest to finest.
+const LEVELS: [Level; 6] = [
     Level { shrink: 2, divide: 2, splines: false },
     Level { shrink: 1, divide: 4, splines: false },
     Level { shrink: 1, divide: 2, splines: false },
+    Level { shrink: 1, divide: 2, splines: true },
     Level::FINEST,
+    SPLINES,
 ];
 
 const FINEST: Level = Level::FINEST;
-/// For still pictures on a machine that renders the finest level quickly.
+/// For still pictures, and for others where there is time.
 const SPLINES: Level = Level { splines: true, ..FINEST };
 
 /// Chooses the quality from the times of the last pictures.
 #[derive(Clone, Debug)]
 pub struct Pace {
     level: usize,
-    /// Running smoke is drawn finely.
-    fine: bool,
-    /// Measured or assumed time of the finest picture \[ms\].
+    /// Running smoke is drawn at the level FINEST or SPLINES.
+    fine: Option<Level>,
+    /// Measured or assumed time of the finest picture without splines \[ms\].
     finest_ms: f32,
+    /// Measured or assumed time of splines, relative to it.
+    splines_cost: f32,
     moved: Option<Instant>,
     /// Since when nothing moves.
     still: Option<Instant>,
@@ -85,8 +89,9 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             level: 2,
-            fine: false,
+            fine: None,
             finest_ms: 100.0,
+            splines_cost: STEP,
             moved: None,
             still: None,
             hurries: false,
@@ -124,16 +129,20 @@ impl Pace {
         if self.calm_at().is_some_and(|calm| now >= calm) {
             self.moved = None;
         }
-        let needed = if self.fine { SCANT } else { AMPLE };
-        let ample = interval.is_none_or(|i| i.as_secs_f32() * 1e3 > needed * self.finest_ms);
-        self.fine = ample && interval.is_some();
+        let is_ample = |interval: Duration, level: Level| {
+            let cost = if level.splines { self.splines_cost } else { 1.0 };
+            let needed = if self.fine == Some(level) { SCANT } else { AMPLE };
+            interval.as_secs_f32() * 1e3 > needed * cost * self.finest_ms
+        };
+        self.fine = interval.and_then(|i| [SPLINES, FINEST].into_iter().find(|&level| is_ample(i, level)));
         let is_still = self.moved.is_none() && interval.is_none() && !self.hurries;
         self.still = is_still.then(|| self.still.unwrap_or(now));
         let is_due = self.fine_at().is_some_and(|at| now >= at);
         match (self.moved, interval) {
             (None, None) if self.finest_ms <= QUICK || is_due => SPLINES,
-            (None, _) if ample => FINEST,
-            _ => LEVELS[self.level],
+            (None, None) => FINEST,
+            (None, Some(_)) => self.fine.unwrap_or(LEVELS[self.level]),
+            (Some(_), _) => LEVELS[self.level],
         }
     }
 
@@ -145,10 +154,10 @@ impl Pace {
         }
         if level == SPLINES {
             self.finest_ms = self.finest_ms.min(ms).max(ms / SPLINES_COST);
-            return;
-        }
-        if level == FINEST {
+            self.splines_cost += 0.5 * (ms / self.finest_ms - self.splines_cost);
+        } else if level == FINEST {
             self.finest_ms += 0.5 * (ms - self.finest_ms);
+            self.splines_cost = STEP + FORGET * (self.splines_cost - STEP);
         } else {
             self.finest_ms *= FORGET;
         }
@@ -200,7 +209,6 @@ mod tests {
         assert_eq!(pace.level(now, None), SPLINES);
         draws(&mut pace, 9, 60.0, now, None);
         assert_eq!(pace.level(now, None), SPLINES, "the time of splines says nothing of the others");
-        assert_eq!(pace.level(now, Some(Duration::from_secs(1))), FINEST);
         draws(&mut pace, 1, 400.0, now, None);
         assert_eq!(pace.level(now, None), FINEST, "splines take too long after all");
         pace.moves(now);
@@ -236,7 +244,7 @@ mod tests {
         draws(&mut pace, 9, 20.0, now, None);
         assert_eq!(pace.level(now, None), LEVELS[0], "a finer one would take 50 ms");
         draws(&mut pace, 9, 1.5, now, None);
-        assert_eq!(pace.level(now, None), FINEST, "the hand moves");
+        assert_eq!(pace.level(now, None), SPLINES, "the hand moves");
     }
 
     #[test]
@@ -244,15 +252,32 @@ mod tests {
         let (mut pace, now) = (Pace::default(), Instant::now());
         let frame = Some(Duration::from_millis(40));
         assert_ne!(pace.level(now, frame), FINEST, "nothing is known yet");
-        assert_eq!(pace.level(now, Some(Duration::from_secs(1))), FINEST, "the solver is slow anyway");
+        assert_eq!(pace.level(now, Some(Duration::from_secs(1))), SPLINES, "the solver is slow anyway");
         draws(&mut pace, 20, 5.0, now, None);
-        assert_eq!(pace.level(now, frame), FINEST, "a quick machine");
+        assert_eq!(pace.level(now, frame), SPLINES, "a quick machine");
         for _ in 0..20 {
             pace.level(now, None);
             pace.drew(FINEST, 200.0, now);
         }
         let levels: Vec<_> = (0..20).map(|_| pace.level(now, Some(Duration::from_millis(300)))).collect();
         assert!(levels.iter().all(|l| *l != FINEST), "and no change from picture to picture");
+    }
+
+    #[test]
+    fn running_smoke_is_by_splines_only_if_there_is_time_for_them() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        for _ in 0..40 {
+            pace.drew(FINEST, 20.0, now);
+            pace.drew(SPLINES, 50.0, now);
+        }
+        let mut at = |ms| pace.level(now, Some(Duration::from_millis(ms)));
+        assert_eq!(at(80), FINEST);
+        assert_eq!(at(100), SPLINES);
+        assert_eq!(at(70), SPLINES, "no change from picture to picture");
+        assert_eq!(at(50), FINEST);
+        assert_eq!(at(30), FINEST);
+        assert_eq!(at(20), LEVELS[2]);
+        assert_eq!(at(30), LEVELS[2]);
     }
 
     #[test]
