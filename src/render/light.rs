@@ -11,7 +11,7 @@
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`).
 //!
-//! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the depth at each point.
+//! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
 mod gather;
 mod glowing_blocks;
@@ -48,6 +48,7 @@ pub(super) use glowing_blocks::GlowingBlock;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
 use ordinates::{Moments, Outside};
+pub(super) use sun::{root, squared};
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;

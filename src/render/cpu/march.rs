@@ -65,7 +65,7 @@ pub(super) enum Medium<'a> {
 /// The light volume towards an eye, as a march reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lit<'a> {
-    /// Scattered light and the depth towards the sun ([`crate::render::light`]).
+    /// Scattered light and the root of the depth towards the sun ([`crate::render::light`]).
     pub texels: Texels<'a>,
     /// A place counted in cells from the middle of the first, counted in texels: factor and sum.
     pub scale: [f32; 3],
@@ -326,12 +326,13 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
         for a in 0..3 {
             at_light[a] = at[a].mul_add(light.scale[a], light.first[a]);
         }
-        let [red, green, blue, depth] = if SPLINES {
+        let [red, green, blue, root] = if SPLINES {
             s.sample_spline(&light.texels, at_light, 0.0)
         } else {
             s.sample(&light.texels, at_light)
         };
-        let direct = phase * s.exp(-depth.max(0.0));
+        let root = root.max(0.0);
+        let direct = phase * s.exp(-(root * root));
         let [sun_red, sun_green, sun_blue] = light.sun;
         [direct.mul_add(sun_red, red), direct.mul_add(sun_green, green), direct.mul_add(sun_blue, blue)]
     }

@@ -7,6 +7,7 @@ use nalgebra::Vector3;
 use super::march::LEAST;
 use crate::render::camera::{Ray, away_from_zero, box_span};
 use crate::render::exp::exp;
+use crate::render::light::squared;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::render::sampled_volume::Volume;
@@ -141,7 +142,9 @@ impl<'a> Smoke<'a> {
             return;
         }
         let middle = middle.coords.into();
-        let sent = if self.splines { self.light.sample_spline(middle) } else { self.light.sample(middle) };
+        let mut sent =
+            if self.splines { self.light.sample_spline(middle) } else { self.light.sample(middle) };
+        sent[3] = squared(sent[3]);
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), sent, phase);
         let glow = self.glow(emission);
         for c in 0..3 {
@@ -197,7 +200,8 @@ pub(super) mod plain {
         along(lattice, |t, length, out| {
             let p = ray.at(t).coords.into();
             let read = |volume: &Volume| if splines { volume.sample_spline(p) } else { volume.sample(p) };
-            let ([scattering @ .., density], glow, sent) = (read(shaded), read(glow), read(light));
+            let ([scattering @ .., density], glow, mut sent) = (read(shaded), read(glow), read(light));
+            sent[3] = squared(sent[3]);
             let passes = (-medium.extinction * density * length).exp();
             let sent = medium.scattered(scattering, sent, phase);
             let share = out * (1.0 - passes) / density.max(1e-8);

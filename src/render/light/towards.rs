@@ -4,7 +4,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
-use super::{LightVolume, Mixture, Moments};
+use super::{LightVolume, Mixture, Moments, root};
 use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium};
 use crate::simd::{dispatch, greatest, least};
@@ -20,7 +20,8 @@ type Values = [f32; VALUES];
 
 impl LightVolume {
     /// Computes the light that a march reads, at each point, for an eye at a position \[m\]: radiance scattered towards the eye for
-    /// an albedo of 1, without the sun's first scattering, and the optical depth towards the sun. Only points near smoke are filled.
+    /// an albedo of 1, without the sun's first scattering, and the [`root`] of the optical depth towards the sun. Only points near smoke
+    /// are filled.
     pub(in crate::render) fn towards(&self, eye: [f32; 3], medium: &Medium, out: &mut Vec<[f16; 4]>) {
         let points = self.points;
         out.resize(points.cells(), [f16::ZERO; 4]);
@@ -75,7 +76,7 @@ impl LightVolume {
                     for (i, wide) in wide.iter_mut().enumerate() {
                         // Half floats end before the brightest skies do.
                         let sent = [0, 1, 2].map(|c| least(strip.sent[c][i], MOST));
-                        *wide = [sent[0], sent[1], sent[2], least(strip.depth[i], MOST)];
+                        *wide = [sent[0], sent[1], sent[2], least(root(strip.depth[i]), MOST)];
                     }
                     out.as_flattened_mut().convert_from_f32_slice(wide[..depths.len()].as_flattened());
                 }
