@@ -1,5 +1,5 @@
 //! Probes: fields and their products at a point, along a line, or averaged over a plane, a box or a side, what flows through
-//! a plane, what a wall gives to the air, and the force on a solid, while a run goes on.
+//! a plane, what a wall gives to the air, and the force on a solid and its heat, while a run goes on.
 
 use crate::field::Field;
 use crate::solver::Solver;
@@ -29,6 +29,8 @@ pub enum Quantity {
     Flow,
     /// Heat that a side gives to the air, −κ ∂T/∂n with n into the box \[K m/s\].
     HeatFlux,
+    /// Heat that a solid gives to the air \[K m³/s\]; see [`Solver::solid_heat`].
+    HeatFlow,
     /// Stress of the air on a side over the air's density, ν ∂u/∂n with n into the box \[m²/s²\], along x, y and z.
     Shear,
     /// The force on a solid \[m⁴/s²\], the part of the pressure in it, and the torque \[m⁵/s²\]; see
@@ -97,6 +99,7 @@ impl Quantity {
             }
             Self::Flow => &["flow"],
             Self::HeatFlux => &["heat_flux"],
+            Self::HeatFlow => &["heat_flow"],
             Self::Shear => &["shear_x", "shear_y", "shear_z"],
             Self::Force => &["fx", "fy", "fz", "px", "py", "pz", "tx", "ty", "tz"],
         };
@@ -216,6 +219,9 @@ impl Probe {
                     false => solver.params().viscosity * slope_at_side(solver, Field::STORED[c], axis, end),
                 };
                 vec![along(0), along(1), along(2)]
+            }
+            (Quantity::HeatFlow, ProbePlace::Solid(solid), _) => {
+                vec![solver.solid_heat().get(solid).copied().unwrap_or_default() as f32]
             }
             (Quantity::Force, ProbePlace::Solid(solid), _) => {
                 let of = |each: Vec<[f64; 3]>| each.get(solid).copied().unwrap_or_default();

@@ -128,6 +128,45 @@ fn assert_budget_closes(solver: &mut Solver, share: f64, case: &str) {
     }
 }
 
+/// Between insulated sides all heat comes from the two balls, or goes to them; what the ball at 20 K gives is negative.
+#[test]
+fn the_heat_that_solids_give_is_that_which_the_air_gains() {
+    for (detail, integrator) in [
+        (1, Integrator::Projection),
+        (1, Integrator::Reflection),
+        (1, Integrator::Trapezoid),
+        (2, Integrator::Trapezoid),
+    ] {
+        let sides = all(BoundaryCondition::Closed);
+        let config =
+            Config { detail, integrator, ..config([24, 20, 22], 0.05, sides, Advection::Conservative) };
+        let params = Params { heat_buoyancy: 0.1, conduction: 2e-3, cooling: 0.0, ..Params::default() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        let ball = |x: f32, held: f32| Solid {
+            temperature: Some(held),
+            ..Solid::new(Shape::Sphere { radius: 0.17 }, [x, 0.45, 0.57])
+        };
+        solver.set_solids(vec![ball(0.3, 90.0), ball(0.83, 20.0)]).unwrap();
+        solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 40.0]);
+        advance(&mut solver, 1.0 / 48.0, 1);
+        let start = solver.stats().heat;
+        let mut given = [0.0; 2];
+        for _ in 0..24 {
+            advance(&mut solver, 1.0 / 48.0, 1);
+            let heat = solver.solid_heat();
+            [0, 1].into_iter().for_each(|n| given[n] += heat[n] / 48.0);
+        }
+        let gained = solver.stats().heat - start;
+        println!("detail {detail}, {integrator:?}: gained {gained:.6}, given {given:.6?}");
+        assert!(given[0] > 0.0 && given[1] < 0.0, "{given:?}");
+        let open = gained - given[0] - given[1];
+        assert!(
+            open.abs() < 2e-4 * (given[0] - given[1]),
+            "{detail}, {integrator:?}: {gained} for {given:?}"
+        );
+    }
+}
+
 /// A ball that moves covers finer cells with smoke and uncovers others, while smoke leaves through open sides.
 #[test]
 fn the_budget_of_an_open_box_closes_around_a_ball_that_moves_in_finer_smoke() {

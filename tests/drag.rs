@@ -296,8 +296,8 @@ fn smoke_does_not_diffuse_through_a_plate_and_none_is_lost() {
     }
 }
 
-/// Steady temperature at points of a thin slab between walls held at 0, around solids at rest.
-fn conducted(n: usize, solids: Vec<Solid>) -> impl Fn(f32, f32) -> f32 {
+/// Steady temperature at points of a thin slab between walls held at 0, around solids at rest, and the heat that each gives to the slab.
+fn conducted(n: usize, solids: Vec<Solid>) -> (impl Fn(f32, f32) -> f32, Vec<f64>) {
     let cold = [Some(0.0); 2];
     let config = updraft::solver::Config {
         held: [cold, cold, [None; 2]],
@@ -306,13 +306,15 @@ fn conducted(n: usize, solids: Vec<Solid>) -> impl Fn(f32, f32) -> f32 {
     let mut solver = Solver::new(config, Params { conduction: 1.0, ..inert() }, vec![]).unwrap();
     solver.set_solids(solids).unwrap();
     advance(&mut solver, 0.25 / (n * n) as f32, n * n);
-    move |x, y| {
+    let heat = solver.solid_heat();
+    let temperature = move |x: f32, y: f32| {
         let [x, y] = [x, y].map(|x| x * n as f32 - 0.5);
         let at = |i: f32, j: f32| cell(&solver, [i as usize, j as usize, 0])[3];
         let ([i, j], [s, t]) = ([x.floor(), y.floor()], [x - x.floor(), y - y.floor()]);
         let row = |j: f32| (1.0 - s) * at(i, j) + s * at(i + 1.0, j);
         (1.0 - t) * row(j) + t * row(j + 1.0)
-    }
+    };
+    (temperature, heat)
 }
 
 #[test]
@@ -321,7 +323,7 @@ fn a_hot_cylinder_in_a_cold_box_has_a_logarithmic_profile() {
     for slip in [Slip::Free, Slip::None] {
         let rod = Solid::new(Shape::Cylinder { radius, height: 9.0 }, [0.5, 0.5, 0.0]);
         let rotation = Solid::turn([90.0, 0.0, 0.0]);
-        let temperature = conducted(n, vec![Solid { rotation, slip, temperature: Some(hot), ..rod }]);
+        let (temperature, heat) = conducted(n, vec![Solid { rotation, slip, temperature: Some(hot), ..rod }]);
         // The mean over a circle of a harmonic function is linear in ln r; it is 0 at the conformal radius of the box,
         // 1.0787 times half its side (Incropera et al., "Fundamentals of Heat and Mass Transfer", shape factors).
         let outer = 1.0787 * 0.5f32;
@@ -332,6 +334,10 @@ fn a_hot_cylinder_in_a_cold_box_has_a_logarithmic_profile() {
             println!("{slip:?} {r}: {mean} for {want}");
             assert!((mean - want).abs() < 0.005 * hot, "{slip:?} {r}: {mean} for {want}");
         }
+        // The flow through each such circle, of the depth of a cell.
+        let want = f64::from(2.0 * PI * hot / (outer / radius).ln() / n as f32);
+        println!("{slip:?}: heat {heat:?} for {want}");
+        assert!((heat[0] / want - 1.0).abs() < 0.01, "{slip:?}: {heat:?} for {want}");
     }
 }
 
@@ -372,14 +378,14 @@ fn threads_change_no_bit_of_a_viscous_flow() {
         let params = Params { viscosity: 0.01, conduction: 0.01, ..inert() };
         let mut solver = Solver::new(config, params, vec![]).unwrap();
         let ball = Solid { slip: Slip::None, ..Solid::new(Shape::Sphere { radius: 0.3 }, [0.5, 0.4, 0.1]) };
-        solver.set_solids(vec![ball]).unwrap();
+        solver.set_solids(vec![Solid { temperature: Some(3.0), ..ball }]).unwrap();
         solver.fill(|c, p| (p[(c + 1) % 3] * 6.0).sin(), |p| [p[0], p[1], 0.0, 1.0]);
         advance(&mut solver, 0.03, 3);
         let bits: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
-        (bits, solver.solid_forces())
+        (bits, solver.solid_forces(), solver.solid_heat())
     };
     let one = run(1);
-    assert!(one.1[0].iter().any(|x| x.abs() > 1e-6), "{:?}", one.1);
+    assert!(one.1[0].iter().any(|x| x.abs() > 1e-6) && one.2[0].abs() > 1e-6, "{:?} {:?}", one.1, one.2);
     assert!(run(3) == one);
 }
 

@@ -474,7 +474,7 @@ fn probe() -> Vec<Parameter> {
     vec![
         text("probe.#.name", Restarts).says("Its file is probe-NAME.csv."),
         plain("probe.#.fields", Kind::Words(&[Field::WORDS, FluxKind::WORDS]), "", SHARE, Restarts)
-            .says("Fields, or products of them such as \"v*temperature\"; each of the last four belongs to one kind of place."),
+            .says("Fields, or products of them such as \"v*temperature\"; each of the last five belongs to one kind of place."),
         table::<PlaceKind>("probe.#.at", Restarts).says("Place of the measurement."),
         vector("probe.#.at.point", "m", ANY, Restarts).says("A point."),
         vector("probe.#.at.line.from", "m", ANY, Restarts).says("Where a line begins."),

@@ -214,7 +214,7 @@ tables! {
         Plane => "plane": "the mean over a plane",
         Box => "box": "the mean over the cells in a box",
         Side => "side": "the mean over a side of the domain",
-        Solid => "solid": "the force on a solid",
+        Solid => "solid": "the force on a solid, or its heat; it has no fields",
     }
     /// Interval at which a probe measures.
     IntervalKind {
@@ -225,8 +225,9 @@ tables! {
     FluxKind {
         Flow => "flow": "what flows through a plane [m³/s]",
         HeatFlux => "heat_flux": "heat that a side gives to the air [K m/s]",
+        HeatFlow => "heat_flow": "heat that a solid of a temperature gives to the air [K m³/s]",
         Shear => "shear": "stress of the air on a no-slip side [m²/s²]",
-        Force => "force": "force and torque on a solid, which has no fields [m⁴/s², m⁵/s²]",
+        Force => "force": "force and torque on a solid [m⁴/s², m⁵/s²]",
     }
 }
 

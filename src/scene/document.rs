@@ -206,6 +206,7 @@ impl<'de> Deserialize<'de> for Quantity {
             Some(FluxKind::Force) => probe::Quantity::Force,
             Some(FluxKind::Flow) => probe::Quantity::Flow,
             Some(FluxKind::HeatFlux) => probe::Quantity::HeatFlux,
+            Some(FluxKind::HeatFlow) => probe::Quantity::HeatFlow,
             Some(FluxKind::Shear) => probe::Quantity::Shear,
             None => probe::Quantity::Product(text.split('*').map(field).collect::<Result<_, _>>()?),
         }))

@@ -8,14 +8,14 @@ use super::scene_text::Text;
 use super::value::{Number, Vector, Word};
 use crate::field::Field;
 use crate::probe::{Every, Probe, ProbePlace, Quantity};
-use crate::solver::{BoundaryCondition, Config};
+use crate::solver::{BoundaryCondition, Config, Solid};
 
 /// The probes of a scene of `config` that holds some `solids`.
 pub fn resolve(
     list: &[document::Probe],
     text: &Text,
     config: &Config,
-    solids: usize,
+    solids: &[Solid],
 ) -> Result<Vec<Probe>, Box<Problem>> {
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let mut probes: Vec<Probe> = Vec::with_capacity(list.len());
@@ -26,9 +26,11 @@ pub fn resolve(
         if read.fields.get_ref().is_empty() {
             return Err(wrong(read.fields.span(), "fields: name at least one field".into()));
         }
-        let place = place(&read.at, extent, solids).map_err(|message| wrong(read.at.span(), message))?;
+        let place =
+            place(&read.at, extent, solids.len()).map_err(|message| wrong(read.at.span(), message))?;
         let quantities: Vec<Quantity> = read.fields.get_ref().iter().map(|read| read.0.clone()).collect();
-        if let Some(message) = quantities.iter().find_map(|quantity| problem(quantity, place, config)) {
+        if let Some(message) = quantities.iter().find_map(|quantity| problem(quantity, place, config, solids))
+        {
             return Err(wrong(read.fields.span(), format!("fields: {message}")));
         }
         let every = match read.every {
@@ -61,7 +63,7 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
 }
 
 /// Why a quantity cannot be measured at a place, if it cannot.
-fn problem(quantity: &Quantity, place: ProbePlace, config: &Config) -> Option<String> {
+fn problem(quantity: &Quantity, place: ProbePlace, config: &Config, solids: &[Solid]) -> Option<String> {
     let side = match place {
         ProbePlace::Side { axis, end } => Some((config.sides[axis][end], config.held[axis][end].is_some())),
         _ => None,
@@ -71,9 +73,18 @@ fn problem(quantity: &Quantity, place: ProbePlace, config: &Config) -> Option<St
         (Quantity::Force, ..) => "`force` acts on a solid; write at = { solid = 0 }",
         (Quantity::Product(fields), ProbePlace::Solid(_), _) => {
             let name = fields.first().map_or("field", |field| field.name());
-            return Some(format!("a solid has no `{name}`; write [\"force\"]"));
+            return Some(format!("a solid has no `{name}`; write [\"force\"] or [\"heat_flow\"]"));
         }
-        (_, ProbePlace::Solid(_), _) => "of a solid there is the force alone; write [\"force\"]",
+        (Quantity::HeatFlow, ProbePlace::Solid(solid), _) if solids[solid].temperature.is_some() => {
+            return None;
+        }
+        (Quantity::HeatFlow, ProbePlace::Solid(_), _) => {
+            "`heat_flow` comes from a solid that holds a temperature"
+        }
+        (Quantity::HeatFlow, ..) => "`heat_flow` comes from a solid; write at = { solid = 0 }",
+        (_, ProbePlace::Solid(_), _) => {
+            "of a solid there are the force and its heat alone; write [\"force\"] or [\"heat_flow\"]"
+        }
         (Quantity::Product(fields), ..) if config.frozen && fields.contains(&Field::Pressure) => {
             "a frozen flow has no `pressure`"
         }

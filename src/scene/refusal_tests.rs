@@ -207,6 +207,14 @@ fn invalid_scenes_are_refused_at_their_line() {
             "s.toml:3:10: probe.fields: `heat_flux` comes from a wall that holds a temperature",
         ),
         (
+            "[[probe]]\nname = 'a'\nfields = ['heat_flow']\nat = { side = 'y_max' }",
+            "s.toml:3:10: probe.fields: `heat_flow` comes from a solid",
+        ),
+        (
+            "[[probe]]\nname = 'a'\nfields = ['heat_flow']\nat = { solid = 0 }\n[[solid]]\nshape = { sphere = { radius = 0.1 } }",
+            "s.toml:3:10: probe.fields: `heat_flow` comes from a solid that holds a temperature",
+        ),
+        (
             "[[probe]]\nname = 'a'\nfields = ['shear']\nat = { side = 'x_min' }",
             "s.toml:3:10: probe.fields: `shear` acts on a no-slip wall",
         ),

@@ -69,7 +69,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
         initial: initial::resolve(&doc.initial, text, folder, &config)?,
-        probes: probes::resolve(&doc.probe, text, &config, solids.len())?,
+        probes: probes::resolve(&doc.probe, text, &config, &solids)?,
         side_formulas: sides.formulas,
         origin: Arc::new(text.origin(folder)),
         solids,

@@ -17,6 +17,10 @@ fn around(path: &str, word: &str) -> String {
                     + &probe("{ side = 'y_min' }", "")
             }
             "shear" => "domain.walls.y_min = 'no-slip'\n".to_owned() + &probe("{ side = 'y_min' }", ""),
+            "heat_flow" => {
+                "solid = [{ temperature = 9, shape = { sphere = { radius = 0.1 } } }]\n".to_owned()
+                    + &probe("{ solid = 0 }", "")
+            }
             "force" => {
                 "solid = [{ shape = { sphere = { radius = 0.1 } } }]\n".to_owned()
                     + &probe("{ solid = 0 }", "")

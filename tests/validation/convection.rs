@@ -108,6 +108,37 @@ fn rolls_transport_the_heat_of_clever_and_busse() {
     assert!((nusselt / 2.661 - 1.0).abs() < 0.01, "{nusselt}");
 }
 
+/// Heat that a hot cylinder in a cold box gives to the air over 2 κ ΔT, as its probe says (Shu & Zhu 2002).
+fn cylinder(rayleigh: f64, n: usize, step: f64, seconds: u32, changes: &[&str]) -> f64 {
+    let kappa = 1.0 / (0.7 * rayleigh).sqrt();
+    let set = [
+        format!("fluid.conduction={kappa}"),
+        format!("fluid.viscosity={}", 0.7 * kappa),
+        format!("time.step={step}"),
+    ];
+    let set: Vec<&str> = set.iter().map(String::as_str).chain(changes.iter().copied()).collect();
+    let case = Case::new("hot-cylinder", &set, grid([n, n, 1], 1.0 / n as f64)).run(seconds);
+    let heat = f64::from(case.scene.probes[0].measure(&case.solver)[0].values[0]);
+    heat * n as f64 / (2.0 * kappa)
+}
+
+#[test]
+fn a_hot_cylinder_gives_the_heat_of_shu_and_zhu() {
+    let heat = cylinder(1e4, 32, 0.05, 30, &[]);
+    println!("Ra 1e4, 32²: {heat:.3}, published 3.24");
+    assert!((heat / 3.24 - 1.0).abs() < 0.02, "{heat}");
+}
+
+#[test]
+#[ignore = "slow: 1 minute"]
+fn a_hot_cylinder_at_64_gives_the_heat_of_shu_and_zhu() {
+    for changes in [&[][..], &["solver.integrator=trapezoid"]] {
+        let heat = cylinder(1e6, 64, 0.02, 80, changes);
+        println!("Ra 1e6, 64², {changes:?}: {heat:.3}, published 8.90");
+        assert!((heat / 8.90 - 1.0).abs() < 0.01, "{heat}");
+    }
+}
+
 #[test]
 fn a_wave_in_layered_air_swings_at_its_frequency() {
     let mut case = Case::new("internal-wave", &[], vec![]);

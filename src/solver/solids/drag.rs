@@ -55,6 +55,14 @@ struct Partial {
     before: f32,
 }
 
+/// A partly open cell whose middle lies inside a solid of a temperature.
+#[derive(Clone, Copy, Debug)]
+struct WarmCell {
+    at: u32,
+    temperature: f32,
+    owner: u16,
+}
+
 /// The surface of solids, as lines of velocity and scalars cross it.
 pub struct Drag {
     /// Links of each component, along each axis.
@@ -65,8 +73,8 @@ pub struct Drag {
     partial: [Vec<Partial>; 3],
     /// For each no-slip solid, angular velocity times volume \[cells/s\].
     turning: Vec<[f64; 3]>,
-    /// Partly open cells whose middle lies inside a solid of this temperature.
-    warm: Vec<(u32, f32)>,
+    /// Partly open cells whose middle lies inside a solid of a temperature, in order.
+    warm: Vec<WarmCell>,
     work: Work,
 }
 
@@ -153,9 +161,25 @@ impl Drag {
         }
     }
 
-    /// Before diffusion of the scalars: sets cells inside solids with a temperature to it.
-    pub fn warm(&self, scalars: &mut [[f32; 4]]) {
-        self.warm.iter().for_each(|&(at, temperature)| scalars[at as usize][HEAT] = temperature);
+    /// Before diffusion of the scalars: sets cells inside solids with a temperature to it. Adds the `heat` that each solid gives them
+    /// \[K cells\].
+    pub fn warm(&self, scalars: &mut [[f32; 4]], frame: &Frame, ranks: &Ranks, heat: &mut [f64]) {
+        ranks.each_in_turn(heat, |heat| {
+            for cell in self.warm.iter().filter(|cell| frame.is_own(cell.at)) {
+                let gained = cell.temperature - scalars[cell.at as usize][HEAT];
+                heat[usize::from(cell.owner)] += f64::from(gained);
+            }
+        });
+        self.warm.iter().for_each(|cell| scalars[cell.at as usize][HEAT] = cell.temperature);
+    }
+
+    /// After it: adds the `heat` that each solid has given to the lines \[K cells\].
+    pub fn collect_heat(&self, ranks: &Ranks, heat: &mut [f64]) {
+        for links in &self.scalars {
+            ranks.each_in_turn(heat, |heat| {
+                links.wall_flux().for_each(|(owner, _, given)| heat[usize::from(owner)] -= f64::from(given));
+            });
+        }
     }
 
     /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
@@ -425,12 +449,12 @@ impl Search<'_> {
     }
 
     /// Collects into `warm` the partly open cells inside solids with a temperature.
-    fn warm(&self, work: &mut Work, warm: &mut Vec<(u32, f32)>) {
+    fn warm(&self, work: &mut Work, warm: &mut Vec<WarmCell>) {
         warm.clear();
         if !self.hold_temperature() {
             return;
         }
-        let warm = Mutex::new(warm);
+        let found = Mutex::new(&mut *warm);
         self.scene.each_block(|block| {
             let mut mine = work.scratch.mine();
             let near = &mut mine.0;
@@ -439,17 +463,19 @@ impl Search<'_> {
             }
             let [low, high] = self.scene.range(block, self.range(None));
             let cells = points(low, high).filter_map(|at| self.warm_cell(near, at));
-            warm.lock().unwrap_or_else(PoisonError::into_inner).extend(cells);
+            found.lock().unwrap_or_else(PoisonError::into_inner).extend(cells);
         });
+        warm.sort_unstable_by_key(|cell| cell.at);
     }
 
     /// Returns a partly open cell whose middle lies inside a solid with a temperature.
-    fn warm_cell(&self, near: &[u16], at: [isize; 3]) -> Option<(u32, f32)> {
+    fn warm_cell(&self, near: &[u16], at: [isize; 3]) -> Option<WarmCell> {
         let place = self.scene.frame.layout.at(at[0], at[1], at[2]);
         let middle = at.map(|x| (x as f32 + 0.5) * self.scene.frame.h);
         let (distance, owner) = self.scene.inside_or_out(near, middle);
         let partly = distance <= 0.0 && self.voxels.flags[place] & SOLID == 0;
-        partly.then(|| self.temperature(owner)).flatten().map(|held| (place as u32, held))
+        let temperature = partly.then(|| self.temperature(owner)).flatten()?;
+        Some(WarmCell { at: place as u32, temperature, owner })
     }
 
     /// For each solid, angular velocity of its surface times its volume \[cells/s\] if it is no-slip: the mean of the closed areas of its

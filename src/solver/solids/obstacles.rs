@@ -55,14 +55,17 @@ pub struct Obstacles {
     momentum: Momentum,
     /// The part of the pressure in them.
     pressure_forces: Vec<[f64; 3]>,
+    /// Heat that each has given to the air in the same time \[K cells\].
+    heat: Vec<f64>,
 }
 
-/// Poses at one instant, and momentum gained from the air since the step began.
+/// Poses at one instant, and momentum gained from the air and heat given to it since the step began.
 #[derive(Clone, Debug)]
 pub struct Standing {
     poses: Vec<SolidPose>,
     momentum: Momentum,
     pressure_forces: Vec<[f64; 3]>,
+    heat: Vec<f64>,
     /// Viscosity or diffusion have used `drag`: from then on faces inside solids rest.
     dragged: bool,
 }
@@ -108,6 +111,7 @@ impl Obstacles {
             shifts,
             drag: None,
             pressure_forces: momentum.linear.clone(),
+            heat: vec![0.0; momentum.linear.len()],
             momentum,
         }
     }
@@ -118,11 +122,11 @@ impl Obstacles {
         self.solids = solids;
     }
 
-    /// Present poses and momentum.
+    /// Present poses, momentum and heat.
     pub fn standing(&self) -> Standing {
-        let Self { poses, momentum, pressure_forces, drag, .. } = self;
+        let Self { poses, momentum, pressure_forces, heat, drag, .. } = self;
         let (poses, momentum, pressure_forces) = (poses.clone(), momentum.clone(), pressure_forces.clone());
-        Standing { poses, momentum, pressure_forces, dragged: drag.is_some() }
+        Standing { poses, momentum, pressure_forces, heat: heat.clone(), dragged: drag.is_some() }
     }
 
     /// Restores the same solids to these poses.
@@ -130,6 +134,7 @@ impl Obstacles {
         self.poses.clone_from(&standing.poses);
         self.momentum.clone_from(&standing.momentum);
         self.pressure_forces.clone_from(&standing.pressure_forces);
+        self.heat.clone_from(&standing.heat);
         self.have_moved = false;
         self.voxels.update(self.frame, &self.poses, known);
         self.near.forget();
@@ -192,6 +197,19 @@ impl Obstacles {
             drag
         };
         (drag.get_or_insert_with(new), Arms { frame: *frame, ranks, poses }, momentum)
+    }
+
+    /// Returns the surface links as [`drag`](Self::drag) does, with the box, the ranks that share it, and the heat of each solid, to be
+    /// added to.
+    pub fn warmth(&mut self) -> (&mut Drag, Frame, &Ranks, &mut [f64]) {
+        self.drag();
+        let Self { frame, ranks, drag, heat, .. } = self;
+        (drag.as_mut().expect("just made"), *frame, ranks, heat)
+    }
+
+    /// Heat that each solid has given to the air \[K cells\].
+    pub fn heat(&self) -> &[f64] {
+        &self.heat
     }
 
     /// Whether any solid holds a temperature, so that heat crosses its surface.
@@ -283,10 +301,11 @@ impl Obstacles {
         }
     }
 
-    /// Resets the momentum.
+    /// Resets the momentum and the heat.
     pub fn clear_momentum(&mut self) {
         self.momentum.clear();
         self.pressure_forces.fill([0.0; 3]);
+        self.heat.fill(0.0);
     }
 
     /// Whether a solid has moved in this step.
@@ -448,6 +467,7 @@ impl Saved for Obstacles {
             drag,
             momentum,
             pressure_forces,
+            heat,
         } = self;
         for pose in &mut *poses {
             pose.state(archive)?;
@@ -459,7 +479,8 @@ impl Saved for Obstacles {
         }
         archive.values("momentum", &mut momentum.linear)?;
         archive.values("angular momentum", &mut momentum.angular)?;
-        archive.values("pressure_forces", pressure_forces)
+        archive.values("pressure_forces", pressure_forces)?;
+        archive.values("heat", heat)
     }
 }
 

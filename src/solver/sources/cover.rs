@@ -3,6 +3,11 @@
 //! Cells at the surface are divided into smaller cubes. The share of a cube follows from the distance of its
 //! centre from the surface, or, for forms with flat sides, from its overlap with the form. The sum over all
 //! cells is the volume of the form, in any position and rotation.
+//!
+//! The weight of a face is the share of the cube around it. The face on a wall is not free: what a region thinner than a
+//! cell covers there would be lost. So the cell beside a wall is divided between the wall and the first free face in
+//! proportion to the distance, as an impulse divides between a wall and the air before it: its moment about the wall is
+//! that of the region. The face has this weight, or its cube's if that is more.
 
 use std::ops::Range;
 
@@ -18,6 +23,9 @@ const CUBES: usize = 4;
 /// Cubes along each edge of a cell, for meshes, whose distance is expensive.
 const CUBES_OF_MESH: usize = 2;
 
+/// Weights that differ by less are the same.
+const ROUNDING: f32 = 1e-5;
+
 /// Images of a region on either side of the middle one along a periodic axis.
 const MOST_IMAGES: i32 = 4;
 
@@ -32,13 +40,17 @@ pub struct Grid {
     pub h: f32,
     /// Periodic axes: a region that leaves the box on one side appears on the other.
     pub periodic: [bool; 3],
+    /// Sides, low and high along each axis, whose faces are not free: walls and inflows.
+    pub walls: [[bool; 2]; 3],
 }
 
 impl Grid {
     /// Returns the grid of `config`.
     pub fn new(config: &Config) -> Self {
         let periodic = config.sides.map(|[low, _]| low == BoundaryCondition::Periodic);
-        Self { layout: Layout::new(config.dims), origin: config.origin, h: config.h, periodic }
+        let is_free = |side| matches!(side, BoundaryCondition::Periodic | BoundaryCondition::Open);
+        let walls = config.sides.map(|ends| ends.map(|side| !is_free(side)));
+        Self { layout: Layout::new(config.dims), origin: config.origin, h: config.h, periodic, walls }
     }
 
     /// Returns the grid of smoke and heat of `config`.
@@ -99,7 +111,7 @@ impl Cover {
         Self::new(grid, region, None)
     }
 
-    /// Computes the same for the cubes around the faces of each component.
+    /// Computes the weights of the faces of each component: the same for the cubes around them, and what covers the cell before a wall.
     pub fn faces(grid: &Grid, region: &Region) -> [Self; 3] {
         [0, 1, 2].map(|component| Self::new(grid, region, Some(component)))
     }
@@ -237,6 +249,7 @@ impl<'a> Stencil<'a> {
                 n += same;
             }
         }
+        self.add_at_walls(xs, [j, k], at, &mut shares);
         let is_covered = |share: &[f32; 4]| *share != [0.0; 4];
         let first = shares.iter().position(is_covered).unwrap_or(shares.len());
         let end = shares.iter().rposition(is_covered).map_or(first, |last| last + 1);
@@ -258,20 +271,73 @@ impl<'a> Stencil<'a> {
         match distance {
             d if d > near => ([0.0; 4], far),
             d if d < -near => ([1.0; 4], far),
-            _ => (self.mean(p), 1),
+            _ => (self.mean(p, |_| 1.0), 1),
         }
     }
 
-    /// Mean over the cubes of the cell around `p`.
-    fn mean(&self, p: [f32; 3]) -> [f32; 4] {
+    /// Gives the first free faces before walls, among those `at` a row, at least their [`share_at_wall`](Self::share_at_wall).
+    fn add_at_walls(
+        &self,
+        xs: [isize; 2],
+        row: [isize; 2],
+        at: impl Fn(isize) -> [f32; 3],
+        shares: &mut [[f32; 4]],
+    ) {
+        let Some(axis) = self.component else { return };
+        let n = self.grid.layout.dims.array()[axis] as isize;
+        let walls = self.grid.walls[axis];
+        for (end, first) in [(0, 1), (1, n - 1)] {
+            // The two faces of a single cell are both the wall's.
+            let touched = match axis {
+                _ if !walls[end] || n == 1 => continue,
+                0 => first..first + 1,
+                _ if row[axis - 1] == first => xs[0]..xs[1],
+                _ => continue,
+            };
+            for i in touched.filter(|i| (xs[0]..xs[1]).contains(i)) {
+                let least = self.share_at_wall(at(i), axis, end);
+                for (share, least) in shares[(i - xs[0]) as usize].iter_mut().zip(least) {
+                    *share = if least > *share + ROUNDING { least } else { *share };
+                }
+            }
+        }
+    }
+
+    /// Share of the first free face before a wall, at `face` \[m\]: of the half of its cube away from the wall as it is, of the cell
+    /// between it and the wall in proportion to the distance from the wall.
+    fn share_at_wall(&self, face: [f32; 3], axis: usize, end: usize) -> [f32; 4] {
+        let inwards = if end == 0 { 1.0 } else { -1.0 };
+        let mut sum = [0.0; 4];
+        for image in &self.images {
+            let mut p = [0, 1, 2].map(|a| face[a] - image[a] - self.position[a]);
+            let away = self.moment(p, |by| if inwards * by[axis] > 0.0 { 1.0 } else { 0.0 });
+            p[axis] -= 0.5 * inwards * self.grid.h;
+            let before = self.moment(p, |by| inwards * by[axis] / self.grid.h + 0.5);
+            (0..4).for_each(|c| sum[c] = (sum[c] + away[c] + before[c]).min(1.0));
+        }
+        sum
+    }
+
+    /// Mean over the cell around `p` of its shares times a `weight` at each place, from there, whose own mean is ½.
+    fn moment(&self, p: [f32; 3], weight: impl Fn([f32; 3]) -> f32) -> [f32; 4] {
+        match self.distance(p) {
+            d if d > 0.87 * self.grid.h => [0.0; 4],
+            d if d < -0.87 * self.grid.h => [0.5; 4],
+            _ => self.mean(p, weight),
+        }
+    }
+
+    /// Mean over the cubes of the cell around `p` of their shares times a `weight` at their middles, from there.
+    fn mean(&self, p: [f32; 3], weight: impl Fn([f32; 3]) -> f32) -> [f32; 4] {
         let count = self.cubes;
         let edge = self.grid.h / count as f32;
         let offset = |n: usize| (n as f32 + 0.5 - 0.5 * count as f32) * edge;
         let mut sum = [0.0; 4];
         for n in 0..count.pow(3) {
             let by = [n % count, n / count % count, n / (count * count)].map(offset);
+            let weight = weight(by);
             let share = self.cube([0, 1, 2].map(|a| p[a] + by[a]), edge);
-            (0..4).for_each(|c| sum[c] += share[c]);
+            (0..4).for_each(|c| sum[c] += weight * share[c]);
         }
         sum.map(|x| x / count.pow(3) as f32)
     }
@@ -303,6 +369,7 @@ impl<'a> Stencil<'a> {
                 let deep = overlap(q[2], half[2], edge);
                 return mask.sample(q[0] / scale, q[1] / scale, edge / scale).map(|x| x * deep);
             }
+            (Form::Cloud(cloud), _) => cloud.sample(q.map(|x| x / scale)),
             (Form::Body(Shape::Box { .. }), _) => (0..3).map(|a| overlap(q[a], half[a], edge)).product(),
             (Form::Body(Shape::Cylinder { .. }), _) => {
                 ramp((q[0] * q[0] + q[2] * q[2]).sqrt() - half[0]) * overlap(q[1], half[1], edge)

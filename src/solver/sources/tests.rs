@@ -10,7 +10,13 @@ use crate::solver::{Mesh, Shape, Solid};
 const H: f32 = 0.1;
 
 fn grid(periodic: [bool; 3]) -> Grid {
-    Grid { layout: Layout::new(Dims::new([40, 36, 44]).unwrap()), origin: [0; 3], h: H, periodic }
+    Grid {
+        layout: Layout::new(Dims::new([40, 36, 44]).unwrap()),
+        origin: [0; 3],
+        h: H,
+        periodic,
+        walls: periodic.map(|periodic| [!periodic; 2]),
+    }
 }
 
 /// Volume that a region covers \[m³\].
@@ -141,6 +147,68 @@ fn faces_on_both_ends_of_a_periodic_axis_are_covered_alike() {
     }
 }
 
+/// The sum of the weights of the faces of `component` in the layer `index` across its axis.
+fn layer(cover: &Cover, component: usize, index: usize) -> f64 {
+    let mut sum = 0.0;
+    cover.each_row(|xs, j, k| {
+        let run = cover.row(j as isize, k as isize);
+        let of_layer = xs.clone().zip(run.weights).filter(|(i, _)| [*i, j, k][component] == index);
+        sum += of_layer.map(|(_, weight)| f64::from(*weight)).sum::<f64>();
+    });
+    sum
+}
+
+/// The first free face of every wall has the moment about it of a plate half a cell thick; without the wall it has what of the
+/// plate is in its cube.
+#[test]
+fn a_plate_thinner_than_a_cell_drives_the_first_face_before_a_wall() {
+    let grid = grid([false; 3]);
+    for component in 0..3 {
+        let n = grid.layout.dims.array()[component];
+        for (end, distance) in [0, 1].into_iter().flat_map(|end| [0.0, 0.1, 0.2].map(|d| (end, d))) {
+            let mut size = [1.0; 3];
+            size[component] = 0.5 * H;
+            let mut position = [2.0, 1.8, 2.2];
+            let middle = (distance + 0.25) * H;
+            position[component] = if end == 0 { middle } else { n as f32 * H - middle };
+            let plate = Region::new(Form::Body(Shape::Box { size }), position);
+            let first = if end == 0 { 1 } else { n - 1 };
+            let got = layer(&Cover::faces(&grid, &plate)[component], component, first);
+            let want = 0.5 * f64::from(distance + 0.25) * 100.0;
+            assert!((got / want - 1.0).abs() < 0.02, "{component}, {end}, {distance}: {got} for {want}");
+            let open = Grid { walls: [[false; 2]; 3], ..grid };
+            let got = layer(&Cover::faces(&open, &plate)[component], component, first);
+            assert!((got - 100.0 * f64::from(distance)).abs() < 0.1, "without a wall: {got}");
+        }
+    }
+}
+
+/// What stands on a wall and reaches beyond the cell there keeps the bits of its weights.
+#[test]
+fn a_block_on_a_wall_keeps_its_weights() {
+    let walls = grid([false; 3]);
+    let open = Grid { walls: [[false; 2]; 3], ..walls };
+    for height in [H, 1.3 * H, 6.0 * H] {
+        let block = Form::Body(Shape::Box { size: [0.53, height, 0.71] });
+        let disc = Form::Body(Shape::Cylinder { radius: 0.8, height });
+        for form in [block, disc] {
+            let region = Region::new(form, [2.013, 0.5 * height, 2.24]);
+            let [a, b] = [&walls, &open].map(|grid| Cover::faces(grid, &region));
+            for (a, b) in a.iter().zip(&b) {
+                a.each_row(|_, j, k| {
+                    let [a, b] = [a, b].map(|cover| cover.row(j as isize, k as isize));
+                    assert!(a.first == b.first && a.weights == b.weights, "{region:?}, row {j} {k}");
+                });
+            }
+        }
+    }
+    // A ball on the ground narrows upwards: a few of its lowest faces at the rim gain.
+    let ball = Region::sphere([2.0, 0.0, 2.2], 4.0 * H);
+    let [a, b] = [&walls, &open].map(|grid| Cover::faces(grid, &ball)[1].total());
+    println!("a ball of four cells on the ground: {b} faces, {a} with those at the rim");
+    assert!(a > b && a < 1.02 * b, "{a} for {b}");
+}
+
 /// Compares the weights of each row with a naive sum.
 #[test]
 fn runs_cover_the_cells_of_the_shape() {
@@ -169,6 +237,7 @@ fn noise_keeps_the_mean_and_varies_with_its_strength() {
         origin: [0; 3],
         h: 1.0 / n as f32,
         periodic: [false; 3],
+        walls: [[true; 2]; 3],
     };
     for (strength, seed) in [(1.0, 0), (0.5, 7), (1.0, 99)] {
         let pattern = Pattern::new(Noise { strength, scale: 0.06, speed: 2.0, seed }, &grid);

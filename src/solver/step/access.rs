@@ -182,6 +182,18 @@ impl Solver {
         self.per_second(Obstacles::pressure_forces)
     }
 
+    /// Heat that each solid gives to the air \[K m³/s\], the mean over the last step: what crosses its surface where it holds a
+    /// temperature. Along an axis of one cell it is that of the depth of one cell.
+    pub fn solid_heat(&self) -> Vec<f64> {
+        let obstacles = match &self.fields.detail {
+            Some(detail) => &detail.obstacles,
+            None => &self.fields.obstacles,
+        };
+        let (h, dt) = (f64::from(self.config.smoke_h()), f64::from(self.stats.dt));
+        let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
+        obstacles.iter().flat_map(|obstacles| obstacles.heat()).map(|heat| heat * per_second).collect()
+    }
+
     /// Velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\].
     /// The part of the face inside a solid moves with the solid.
     pub fn mean_over_face(&self, component: usize, face: [usize; 3]) -> f32 {

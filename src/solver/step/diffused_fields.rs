@@ -43,12 +43,12 @@ impl Fields {
         }
         let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
         let inside = layout.dims.array().map(|n| [0, n as isize]);
-        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag().0);
-        if let Some(drag) = &drag {
-            drag.warm(scalars);
+        let mut drag = obstacles.as_mut().map(|obstacles| obstacles.warmth());
+        if let Some((drag, frame, ranks, heat)) = &mut drag {
+            drag.warm(scalars, frame, ranks, heat);
         }
         for axis in (0..3).take_while(|_| !halt.is_raised()) {
-            let links = drag.as_mut().map(|drag| &mut drag.scalars[axis]);
+            let links = drag.as_mut().map(|(drag, ..)| &mut drag.scalars[axis]);
             let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
             if varies != [false; 2] {
                 walls.fill_scalars(scalars, velocity);
@@ -64,6 +64,9 @@ impl Fields {
                 links,
                 halt,
             );
+        }
+        if let Some((drag, _, ranks, heat)) = &mut drag {
+            drag.collect_heat(ranks, heat);
         }
         if drag.is_none() && !halt.is_raised() {
             let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));

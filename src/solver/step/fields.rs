@@ -192,6 +192,12 @@ impl Fields {
         self.fill_scalars();
     }
 
+    /// Before a step: resets what solids gain and give in it.
+    pub fn clear_gains(&mut self) {
+        let finer = self.detail.as_mut().and_then(|detail| detail.obstacles.as_mut());
+        self.obstacles.iter_mut().chain(finer).for_each(Obstacles::clear_momentum);
+    }
+
     /// Layout of the scalars.
     pub fn smoke_layout(&self) -> Layout {
         self.detail.as_ref().map_or(self.layout, |detail| detail.layout)

@@ -30,9 +30,7 @@ impl Solver {
     }
 
     fn substeps_along(&mut self, dt: f32, ends: [&Faces; 2], halt: &Halt) -> Result<(), SolverError> {
-        if let Some(obstacles) = &mut self.fields.obstacles {
-            obstacles.clear_momentum();
-        }
+        self.fields.clear_gains();
         let own = self.fields.layout.own();
         let speeds = ends.iter().copied().flatten().map(|field| greatest(&field[own.clone()]));
         let speed = self.ranks().most(speeds.fold(0.0, f32::max));

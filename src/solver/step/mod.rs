@@ -324,9 +324,7 @@ impl Solver {
             self.fields.move_solids(self.stats.time, [0.0, dt]);
             self.project(halt);
         }
-        if let Some(obstacles) = &mut self.fields.obstacles {
-            obstacles.clear_momentum();
-        }
+        self.fields.clear_gains();
         let mut left = dt;
         while left > 0.0 {
             let driven = self

@@ -25,8 +25,8 @@ pub(super) fn scene(cells: [usize; 3], sides: [[BoundaryCondition; 2]; 3]) -> Co
     Config { sides, ..Config::new(Dims::new(cells).unwrap(), 0.1) }
 }
 
-/// Results that all ranks have alike: statistics, and the forces and torques on solids.
-type Known = (StepStats, [Vec<[f64; 3]>; 3]);
+/// Results that all ranks have alike: statistics, the forces and torques on solids, and their heat.
+type Known = (StepStats, [Vec<[f64; 3]>; 3], Vec<f64>);
 
 /// Runs `steps` steps on `size` ranks. Returns the planes of each field that each rank has computed, in order, and what it knows.
 fn run(
@@ -58,7 +58,10 @@ fn run(
         }
         fields.extend(solver.scalars()[solver.smoke_layout().own()].as_flattened());
         let forces = [solver.solid_forces(), solver.solid_torques(), solver.solid_pressures()];
-        (fields, (StepStats { stages: Default::default(), ..solver.stats().clone() }, forces))
+        (
+            fields,
+            (StepStats { stages: Default::default(), ..solver.stats().clone() }, forces, solver.solid_heat()),
+        )
     };
     if size == 1 {
         return vec![solve(None, 2)];
