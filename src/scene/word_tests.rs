@@ -18,7 +18,8 @@ fn around(path: &str, word: &str) -> String {
             }
             "shear" => "domain.walls.y_min = 'no-slip'\n".to_owned() + &probe("{ side = 'y_min' }", ""),
             "heat_flow" => {
-                "solid = [{ temperature = 9, shape = { sphere = { radius = 0.1 } } }]\n".to_owned()
+                "fluid.conduction = 1\nsolid = [{ temperature = 9, shape = { sphere = { radius = 0.1 } } }]\n"
+                    .to_owned()
                     + &probe("{ solid = 0 }", "")
             }
             "force" => {
