@@ -131,7 +131,8 @@ impl Pace {
         }
         let is_ample = |interval: Duration, level: Level| {
             let cost = if level.splines { self.splines_cost } else { 1.0 };
-            let needed = if self.fine == Some(level) { SCANT } else { AMPLE };
+            let is_as_fine = self.fine.is_some_and(|fine| fine == level || fine == SPLINES);
+            let needed = if is_as_fine { SCANT } else { AMPLE };
             interval.as_secs_f32() * 1e3 > needed * cost * self.finest_ms
         };
         self.fine = interval.and_then(|i| [SPLINES, FINEST].into_iter().find(|&level| is_ample(i, level)));
@@ -274,8 +275,7 @@ mod tests {
         assert_eq!(at(80), FINEST);
         assert_eq!(at(100), SPLINES);
         assert_eq!(at(70), SPLINES, "no change from picture to picture");
-        assert_eq!(at(50), FINEST);
-        assert_eq!(at(30), FINEST);
+        assert_eq!(at(30), FINEST, "one level at a time");
         assert_eq!(at(20), LEVELS[2]);
         assert_eq!(at(30), LEVELS[2]);
     }
