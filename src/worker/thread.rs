@@ -1,5 +1,7 @@
 //! The loop of the worker's thread.
 
+mod instants;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +13,13 @@ use super::before_step::BeforeStep;
 use super::command::{Batch, Builder, Inbox, Patience};
 use super::comparison::{self, Comparison};
 use super::recorded_frame::Frame;
-use super::replay::{Which, apply, recompute};
+use super::replay::{Which, apply};
 use super::solid_drag::Drag;
 use super::spare_snapshots::SpareSnapshots;
 use super::spill::Spill;
 use super::state_store::StateStore;
 use super::timeline::kept_runs::KeptRuns;
-use super::timeline::{Edit, Replay, Start, Timeline};
+use super::timeline::{Edit, Start, Timeline};
 use super::{Clock, RunState, Simulation, Status, limits};
 use crate::snapshot::Snapshot;
 use crate::solver::{self, Force, Params, Solid, SolverError, Source};
@@ -337,138 +339,6 @@ impl Engine {
             Err(error) => self.status.trouble = Some(format!("The solids stay as they are: {error}")),
         }
         self.dirty = true;
-    }
-
-    fn store_state(&mut self, number: u64) {
-        if let Some(state) = self.simulation.as_ref().and_then(|simulation| simulation.state()) {
-            self.states.store(number, (state, self.comparison.state()));
-            self.kept.stored(number);
-        }
-        (self.status.first_stored, self.status.stored_bytes) = (self.states.first(), self.states.bytes());
-    }
-
-    fn restore(&mut self, number: u64) {
-        let Some(simulation) = &mut self.simulation else {
-            return;
-        };
-        let restored = match self.states.take(number) {
-            Some((state, beside)) => simulation
-                .restore(&state)
-                .and_then(|()| self.comparison.restore(beside.as_ref().unwrap_or(&state)))
-                .map_err(|error| error.to_string()),
-            None => Err("it was dropped for lack of memory".into()),
-        };
-        self.status.stored_bytes = self.states.bytes();
-        match restored {
-            Ok(()) => {
-                self.is_cut = false;
-                let mut timeline = lock(&self.outputs.timeline);
-                self.kept.keep(&timeline);
-                self.kept.put_back(number, &mut timeline);
-            }
-            Err(why) => {
-                self.take_back();
-                self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
-            }
-        }
-        self.jumped();
-    }
-
-    /// Records that the simulation has jumped to another instant.
-    fn jumped(&mut self) {
-        self.clock.reset(Instant::now());
-        self.status.lag = 0.0;
-        self.dirty = true;
-        (self.since, self.steps) = (Since::Jump, 0);
-        (self.drags, self.unmoved) = ([None, None], [None, None]);
-    }
-
-    /// Recomputes a recorded frame and drops those after it.
-    fn live(&mut self, number: u64) {
-        if self.simulation.is_none() {
-            return;
-        }
-        let timeline = lock(&self.outputs.timeline);
-        self.kept.keep(&timeline);
-        let replay = timeline.replay(number);
-        drop(timeline);
-        self.say_returning(number);
-        let done = match replay {
-            None => Err("no state before it is stored".to_owned()),
-            Some(replay) => match self.recompute(&replay) {
-                // The next command decides; the frames after this one are there still.
-                Err(SolverError::Cancelled) => {
-                    self.is_cut = true;
-                    self.status.returning = None;
-                    return;
-                }
-                done => done.map_err(|error| error.to_string()),
-            },
-        };
-        match done {
-            Ok(()) => self.is_cut = false,
-            Err(why) => {
-                self.take_back();
-                self.status.trouble = Some(format!("The run cannot continue from frame {number}: {why}."));
-            }
-        }
-        self.status.returning = None;
-        self.jumped();
-    }
-
-    /// Recomputes a recorded frame with both simulations; the present parameters stay.
-    fn recompute(&mut self, replay: &Replay) -> Result<(), SolverError> {
-        let Some(simulation) = &mut self.simulation else { return Ok(()) };
-        let (cancel, present) = (self.inbox.cancelled(), simulation.params().clone());
-        let done = recompute(&mut **simulation, replay, Which::Present, cancel)
-            .and_then(|()| self.comparison.recompute(replay, cancel));
-        simulation.set_params(present);
-        done
-    }
-
-    fn say_returning(&mut self, number: u64) {
-        self.status.returning = Some(number);
-        self.outputs.status.write(self.status.clone());
-        (self.outputs.wake)();
-    }
-
-    /// Returns from a cancelled step to the instant before it, bit for bit: to the state kept before a long step, or to the last frame,
-    /// which is recomputed from the last state of the timeline. Nothing of the cancelled step is ever shown, stored or continued.
-    fn take_back(&mut self) {
-        if !std::mem::take(&mut self.is_cut) {
-            return;
-        }
-        let Some(simulation) = &mut self.simulation else { return };
-        let done = match self.before.states() {
-            Some((state, beside)) => simulation
-                .restore(state)
-                .and_then(|()| self.comparison.restore(beside.as_ref().unwrap_or(state))),
-            None => self.return_to_last_frame(),
-        };
-        match done {
-            Ok(()) => {}
-            // Another command cancels the return; it may need none.
-            Err(SolverError::Cancelled) => self.is_cut = true,
-            // The fields stay between two instants, and everyone sees it.
-            Err(error) => {
-                self.status.trouble = Some(format!("The cancelled step could not be taken back: {error}."));
-                (self.dirty, self.since) = (true, Since::Jump);
-            }
-        }
-    }
-
-    fn return_to_last_frame(&mut self) -> Result<(), SolverError> {
-        let (number, replay) = {
-            let timeline = lock(&self.outputs.timeline);
-            let Some([_, last]) = timeline.range() else { return Err(SolverError::NoState) };
-            (last, timeline.replay(last).ok_or(SolverError::NoState)?)
-        };
-        if !replay.steps.is_empty() {
-            self.say_returning(number);
-        }
-        let done = self.recompute(&replay);
-        self.status.returning = None;
-        done
     }
 
     /// Replaces the simulation. Returns whether it could be built.
