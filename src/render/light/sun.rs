@@ -11,8 +11,9 @@ use super::Points;
 use crate::grid::Dims;
 use crate::simd::dispatch;
 
-/// The root of a depth, which is less than 0 outside of a box. Below an edge of smoke depth grows as the square of the way, its root in
-/// proportion to the way. Linear between places, the depth itself is too much there: of light scattered once, a ball of 100 1/m sent 0.79.
+/// The root of an optical depth, with its sign: extrapolation past the box makes negative depths. Below an edge of smoke the depth grows
+/// with the square of the distance, so its root is linear and is interpolated exactly. Interpolated itself, the depth is too large
+/// there: a ball of 100 1/m sent 0.79 of the light that it scatters once.
 #[inline(always)]
 pub(in crate::render) fn root(depth: f32) -> f32 {
     depth.abs().sqrt().copysign(depth)

@@ -183,7 +183,7 @@ fn a_plate_thinner_than_a_cell_drives_the_first_face_before_a_wall() {
     }
 }
 
-/// What stands on a wall and reaches beyond the cell there keeps the bits of its weights.
+/// A block on a wall that is at least a cell high has the weights that it has without the wall, to the bit.
 #[test]
 fn a_block_on_a_wall_keeps_its_weights() {
     let walls = grid([false; 3]);

@@ -161,7 +161,8 @@ impl Solver {
         self.capture_over(None)
     }
 
-    /// As [`capture`](Self::capture), in the memory of an older state, which takes a fraction of the time. Destructures the fields as `Saved::state` does: a forgotten one is a compile error.
+    /// As [`capture`](Self::capture), in the memory of an older state, which takes a fraction of the time. Destructures the fields as
+    /// `Saved::state` does: a forgotten one is a compile error.
     pub fn capture_over(&self, old: Option<State>) -> State {
         let Fields {
             layout: _,

@@ -276,7 +276,7 @@ mod tests {
     use crate::solver::{Region, Shape, Solid, Solver, Source, TimeControl};
 
     thread_local! {
-        /// How often the passes of each stage of a step of this thread asked whether to end.
+        /// Number of times that the passes of each stage asked whether to end, in a step of this thread.
         pub static ASKS: RefCell<[u32; Stage::ALL.len()]> = RefCell::default();
     }
 

@@ -13,7 +13,7 @@ pub struct Halt<'a> {
     is_seen: AtomicBool,
     /// Whether passes may end early. Several ranks exchange planes within a stage, so they agree between stages.
     is_alone: bool,
-    /// How often passes asked.
+    /// Number of times that passes asked.
     #[cfg(test)]
     asks: std::sync::atomic::AtomicU32,
 }
@@ -46,7 +46,7 @@ impl<'a> Halt<'a> {
         ranks.any(self.is_asked())
     }
 
-    /// How often passes asked since the last call.
+    /// Returns the number of times that passes asked since the last call.
     #[cfg(test)]
     pub fn take_asks(&self) -> u32 {
         self.asks.swap(0, Ordering::Relaxed)
