@@ -5,6 +5,7 @@
 //! through. Folders, devices and pipes, and links to them, are never replaced.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -246,8 +247,9 @@ pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), 
 pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
     let paths: Vec<&Path> = paths.into_iter().collect();
     check_names(paths.iter().copied())?;
-    paths.iter().try_for_each(|path| check_kind(path))?;
-    if let Some(taken) = paths.iter().find(|path| !force && is_taken(path)) {
+    let perhaps_taken = perhaps_taken(&paths);
+    perhaps_taken.iter().try_for_each(|path| check_kind(path))?;
+    if let Some(taken) = perhaps_taken.iter().find(|path| !force && is_taken(path)) {
         return Err(OutputError::Exists(taken.to_path_buf()));
     }
     let mut folders: Vec<PathBuf> = paths.iter().map(|path| folder(path)).collect();
@@ -255,6 +257,41 @@ pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Re
     folders.iter().try_for_each(|folder| {
         try_folder(folder).map_err(|source| OutputError::Write { path: folder.clone(), source })
     })
+}
+
+/// Most names of a folder that are looked at one by one. A network file system answers each with a round trip, and a run may have
+/// 100,000 frames; a listing of the folder takes a few round trips.
+const MOST_SINGLE_LOOKS: usize = 16;
+
+/// Those of `paths` that may exist, in their order: all that do, and perhaps others.
+fn perhaps_taken<'a>(paths: &[&'a Path]) -> Vec<&'a Path> {
+    let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for path in paths {
+        *counts.entry(folder(path)).or_default() += 1;
+    }
+    let listings: BTreeMap<PathBuf, BTreeSet<String>> = counts
+        .into_iter()
+        .filter(|&(_, count)| count > MOST_SINGLE_LOOKS)
+        .filter_map(|(folder, _)| listing(&folder).map(|names| (folder, names)))
+        .collect();
+    let may_exist = |path: &Path| {
+        let listing = listings.get(&folder(path));
+        listing.is_none_or(|names| names.contains(&caseless(path.file_name().unwrap_or_default())))
+    };
+    paths.iter().copied().filter(|path| may_exist(path)).collect()
+}
+
+/// Names of all entries of `folder`, without case, since some file systems know none. `None`: it cannot be listed.
+fn listing(folder: &Path) -> Option<BTreeSet<String>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Some(caseless(&entry.ok()?.file_name()))).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(BTreeSet::new()),
+        Err(_) => None,
+    }
+}
+
+fn caseless(name: &OsStr) -> String {
+    name.to_string_lossy().to_lowercase()
 }
 
 /// Removes temporary files that killed processes of this machine left: those of `paths`, and of other frames of
@@ -348,6 +385,30 @@ mod tests {
         assert!(failed.unwrap_err().to_string().contains("disk full"));
         assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(names(dir.path()), ["a.txt"]);
+    }
+
+    #[test]
+    fn a_hundred_thousand_free_names_are_not_looked_at_one_by_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let all: Vec<PathBuf> = (0..100_000).map(|n| dir.path().join(format!("F.{n}.npz"))).collect();
+        let all: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
+        assert!(perhaps_taken(&all).is_empty());
+        assert!(prepare(all.iter().copied(), false).is_ok());
+        // Any kind of entry counts, in either case of letters, and one by one where there are few names.
+        fs::write(all[70_000], "").unwrap();
+        fs::create_dir(all[900]).unwrap();
+        fs::write(dir.path().join("f.3.npz"), "").unwrap();
+        assert_eq!(perhaps_taken(&all), [all[3], all[900], all[70_000]]);
+        assert_eq!(perhaps_taken(&all[..4]), all[..4]);
+        assert!(matches!(prepare(all.iter().copied(), true), Err(OutputError::NoFile { .. })));
+        fs::remove_dir(all[900]).unwrap();
+        assert!(
+            matches!(prepare(all.iter().copied(), false), Err(OutputError::Exists(path)) if path == all[70_000])
+        );
+        assert!(prepare(all.iter().copied(), true).is_ok());
+        // A folder that is still to be made holds nothing.
+        let later: Vec<PathBuf> = (0..99).map(|n| dir.path().join(format!("later/{n}"))).collect();
+        assert!(prepare(later.iter().map(PathBuf::as_path), false).is_ok());
     }
 
     #[test]
