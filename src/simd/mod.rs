@@ -51,16 +51,22 @@ pub const AHEAD: usize = 128;
 /// Prefetches the value `ahead` places after the first of `values`, which may lie beyond the slice: rows
 /// continue, and hardware prefetching stops at the end of each page.
 #[inline(always)]
-#[allow(unsafe_code)]
 pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
+    fetch(values.as_ptr().wrapping_add(ahead));
+}
+
+/// Prefetches what `at` points at, if anything.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn fetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which may point anywhere.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(ahead).cast());
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, ahead);
+    let _ = at;
 }
 
 /// Values handled together. The number is fixed, so results do not depend on the vector width of the machine,

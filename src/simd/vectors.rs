@@ -5,7 +5,7 @@
 //! baseline of x86-64 has no fused multiply-add.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x4, mask32x8, u32x8};
+use fearless_simd::{f32x4, u32x8};
 pub use fearless_simd::{f32x8, f32x16};
 
 use super::LANES;
@@ -137,21 +137,55 @@ fn bits<S: Simd>(a: f32x8<S>) -> u32x8<S> {
     a.bitcast()
 }
 
-#[inline(always)]
-fn negative<S: Simd>(a: f32x8<S>) -> mask32x8<S> {
-    a.is_sign_negative()
+/// A vector of single precision of any length.
+pub trait Floats<S: Simd>: SimdFloat<S, Element = f32> {}
+
+impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
+
+/// A vector of N times eight values.
+pub trait Eights<S: Simd, const N: usize>: Floats<S> {
+    /// Puts eights side by side.
+    fn join(eights: [f32x8<S>; N]) -> Self;
+
+    /// The inverse of [`join`](Self::join).
+    fn apart(self) -> [f32x8<S>; N];
+}
+
+impl<S: Simd> Eights<S, 1> for f32x8<S> {
+    #[inline(always)]
+    fn join([eight]: [f32x8<S>; 1]) -> Self {
+        eight
+    }
+
+    #[inline(always)]
+    fn apart(self) -> [f32x8<S>; 1] {
+        [self]
+    }
+}
+
+impl<S: Simd> Eights<S, 2> for f32x16<S> {
+    #[inline(always)]
+    fn join([low, high]: [f32x8<S>; 2]) -> Self {
+        low.combine(high)
+    }
+
+    #[inline(always)]
+    fn apart(self) -> [f32x8<S>; 2] {
+        let (low, high) = self.split();
+        [low, high]
+    }
 }
 
 /// `a`, negated where the sign bit of `by` is set.
 #[inline(always)]
-pub fn flip<S: Simd>(a: f32x8<S>, by: f32x8<S>) -> f32x8<S> {
-    (bits(a) ^ (bits(by) & 0x8000_0000)).bitcast()
+pub fn flip<S: Simd, V: Floats<S>>(a: V, by: V) -> V {
+    V::from_bits(a.to_bits() ^ (by.to_bits() & 0x8000_0000))
 }
 
 /// `negative` where the sign bit of `by` is set, otherwise `positive`.
 #[inline(always)]
-pub fn by_sign<S: Simd>(by: f32x8<S>, positive: f32x8<S>, negated: f32x8<S>) -> f32x8<S> {
-    negative(by).select(negated, positive)
+pub fn by_sign<S: Simd, V: Floats<S>>(by: V, positive: V, negated: V) -> V {
+    by.is_sign_negative().select(negated, positive)
 }
 
 /// Bitwise or: not ±0 where any of the two is not.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::grid::{GHOST, Layout};
 use crate::simd::fence;
+use crate::simd::fetch;
 
 /// Rows in one unit of work.
 const ROWS: usize = 16;
@@ -156,6 +157,12 @@ impl<'a, T> Shared<'a, T> {
     /// Shares `data` for as long as it is borrowed.
     pub fn new(data: &'a mut [T]) -> Self {
         Self { data: data.as_mut_ptr(), len: data.len(), owner: std::marker::PhantomData }
+    }
+
+    /// Prefetches the value at `at`, which may lie beyond the field.
+    #[inline(always)]
+    pub fn fetch(&self, at: usize) {
+        fetch(self.data.wrapping_add(at).cast_const());
     }
 
     /// Returns the values `at..at + count`.

@@ -18,8 +18,61 @@ pub struct LineLayout {
     pub count: usize,
 }
 
-/// Values of a velocity in a line of the cache: what the next lines of cells read is prefetched.
+/// The lines after those that are swept: the sweep prefetches them cell by cell, so that memory works while it computes. The
+/// hardware's prefetcher stops at the end of each page.
+#[derive(Clone, Copy)]
+pub struct Ahead<'a> {
+    scalars: &'a Shared<'a, f32>,
+    velocity: &'a [f32],
+    /// The first cell of the first line.
+    from: usize,
+    across: usize,
+    along: usize,
+    /// The halves of the cells that are fetched.
+    halves: [bool; 2],
+}
+
+/// Values in a line of the cache.
 const LINE: usize = 16;
+
+impl<'a> Ahead<'a> {
+    /// For the lines after `place`, from their cell `first` on; `velocity` is the one along them.
+    pub fn of(scalars: &'a Shared<'a, f32>, velocity: &'a [f32], place: LineLayout, first: usize) -> Self {
+        let LineLayout { at, across, along, .. } = place;
+        let from = at + ACROSS * across + first * along;
+        Self { scalars, velocity, from, across, along, halves: [true; 2] }
+    }
+
+    /// Fetches these halves of the cells alone.
+    pub fn halves(self, halves: [bool; 2]) -> Self {
+        Self { halves, ..self }
+    }
+
+    /// Prefetches with cell i of n.
+    #[inline(always)]
+    pub fn fetch(&self, i: usize, n: usize) {
+        let Self { scalars, velocity, from, across, along, halves } = *self;
+        for (half, _) in halves.iter().enumerate().filter(|(_, fetches)| **fetches) {
+            let cell = if across == 1 {
+                from + i * along + half * LINE / 4 + LINE / 4 - 1
+            } else {
+                // Each of the lines of the cache once: a row has n / 4 of them.
+                let line = i + half * n;
+                from + line % ACROSS * across + line / ACROSS * LINE / 4
+            };
+            scalars.fetch(4 * cell);
+        }
+        if !halves[0] {
+            return;
+        }
+        let face = if across == 1 {
+            from + i * along + ACROSS - 1
+        } else {
+            from + i % ACROSS * across + i / ACROSS * LINE
+        };
+        fetch_ahead(velocity, face);
+    }
+}
 
 /// Occupancy found by [`load`].
 #[derive(Clone, Copy)]
@@ -98,16 +151,6 @@ unsafe fn load_kernel<S: Simd>(
     for i in 0..n {
         // SAFETY: by the contract of this function; those of the last round are dropped.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
-        if place.across == 1 {
-            // Prefetches the next lines: the hardware's prefetcher stops at the end of each page.
-            fetch_ahead(cells[0], 4 * ACROSS);
-            fetch_ahead(cells[0], 6 * ACROSS);
-        } else {
-            // Two of the next eight lines at a time: each of their cache lines once.
-            let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
-            fetch_ahead(cells[l], next);
-            fetch_ahead(cells[l + 1], next);
-        }
         let [p, q, r, t] = deinterleave(s, cells.each_ref().map(|cell| &**cell));
         a[i].store(p);
         b[i].store(q);
@@ -221,7 +264,6 @@ fn gather_kernel<S: Simd>(
     let by = s.splat_f32x8(factor);
     for (i, out) in out.iter_mut().enumerate() {
         let from = &field[at + i * along..][..count];
-        fetch_ahead(from, LINE);
         if let Some(values) = from.first_chunk() {
             out.store(by * f32x8::load_array_ref(s, values));
         } else {

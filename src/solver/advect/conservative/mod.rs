@@ -27,7 +27,7 @@
 
 use rayon::prelude::*;
 
-use self::interleave::{Found, LineLayout};
+use self::interleave::{Ahead, Found, LineLayout};
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use self::strain::{EMPTIEST, Rounds, Strain};
 use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
@@ -420,14 +420,21 @@ impl Pass<'_> {
         if !is_whole {
             lines.invert(cells);
         }
-        for c in (0..4).filter(|&c| holds[c]) {
-            if !is_whole {
-                lines.divide(c, cells);
+        let decay = (self.ends[1] == axis).then_some(*self.decay);
+        let sweep = LineSweep { cells, walled, wraps, deep, upstream, decay };
+        let mut held = [0; 4];
+        let count = (0..4).filter(|&c| holds[c]).zip(&mut held).map(|(c, held)| *held = c).count();
+        let ahead = Ahead::of(scalars, &self.flow.velocity[axis], place, range[0]);
+        for (pair, held) in held[..count].chunks(2).enumerate() {
+            for &c in held {
+                if !is_whole {
+                    lines.divide(c, cells);
+                }
+                self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
             }
-            self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
-            let decay = (self.ends[1] == axis).then_some(self.decay[c]);
-            lines.advance(c, LineSweep { cells, walled, wraps, deep, upstream, decay });
-            self.count_sides(lines, bundle, &mut left[c]);
+            let ahead = ahead.halves([pair == 0, pair == 1 || count <= 2]);
+            lines.advance(held, sweep, ahead);
+            held.iter().for_each(|&c| self.count_sides(lines, c, bundle, &mut left[c]));
         }
         let [low, high] = self.flow.layout.cell_planes();
         let range = if axis == 2 { [range[0].max(low), range[1].min(high)] } else { range };
@@ -624,14 +631,14 @@ impl Pass<'_> {
     }
 
     /// Adds the outflow through the sides of the box to `left`.
-    fn count_sides(&self, lines: &Lines, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
+    fn count_sides(&self, lines: &Lines, c: usize, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
         let n = self.flow.layout.dims.array()[axis];
         for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {
             // The rank beside a side across z counts it.
             let is_beyond = range[is_high] == [0, n][is_high]
                 && (axis < 2 || self.flow.layout.cell_planes()[is_high] == range[is_high]);
             if is_beyond && matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) {
-                let sum: f64 = lines.ends[is_high].0.iter().map(|&x| f64::from(x)).sum();
+                let sum: f64 = lines.ends[c][is_high].0.iter().map(|&x| f64::from(x)).sum();
                 *left += [-sum, sum][is_high];
             }
         }

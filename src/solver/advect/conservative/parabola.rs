@@ -7,7 +7,8 @@
 
 use fearless_simd::prelude::*;
 
-use crate::simd::vectors::{EIGHT, Eight, Simd, any, by_sign, f32x8, flip};
+use super::interleave::Ahead;
+use crate::simd::vectors::{EIGHT, Eight, Eights, Floats, Simd, any, by_sign, f32x8, f32x16, flip};
 use crate::simd::{each_level, greatest};
 use crate::solver::advect::NEGLIGIBLE;
 use crate::solver::config::{MOST_DETAIL, SCALAR_LIMIT};
@@ -46,8 +47,8 @@ pub struct Lines {
     pub open: Vec<Eight>,
     /// Volumes that cross two faces of each cell across another axis.
     pub beside: [Vec<Eight>; 2],
-    /// Fluxes of the current scalar through the first and the last face.
-    pub ends: [Eight; 2],
+    /// Fluxes of each scalar through the first and the last face.
+    pub ends: [[Eight; 2]; 4],
     /// Volume that crosses each face from the cell next to it, signed \[cells\].
     takes: Vec<Eight>,
     /// That volume as a share of the cell's.
@@ -72,8 +73,8 @@ pub struct LineSweep {
     pub deep: bool,
     /// Cells upstream from which air may come.
     pub upstream: usize,
-    /// Decay factor in the last sweep of a step.
-    pub decay: Option<f32>,
+    /// Decay factors in the last sweep of a step.
+    pub decay: Option<[f32; 4]>,
 }
 
 impl Lines {
@@ -88,7 +89,7 @@ impl Lines {
             courant: new(),
             open: new(),
             beside: [new(), new()],
-            ends: [Eight([0.0; ACROSS]); 2],
+            ends: [[Eight([0.0; ACROSS]); 2]; 4],
             takes: new(),
             share: new(),
             inverse: new(),
@@ -123,17 +124,41 @@ impl Lines {
         multiply(&self.inverse[first..end], &mut self.values[c][first..end]);
     }
 
-    /// Advects scalar `c`: values become contents.
-    pub fn advance(&mut self, c: usize, sweep: LineSweep) {
+    /// Advects `scalars`, one or two: values become contents.
+    pub fn advance(&mut self, scalars: &[usize], sweep: LineSweep, ahead: Ahead) {
+        if sweep.deep {
+            scalars.iter().for_each(|&c| self.advance_far(c, sweep));
+            return;
+        }
+        let [first, end] = sweep.cells;
+        let Self { values, volume, whole, ones, open, ends, takes, share, .. } = self;
+        let course = Course {
+            open: &open[first - BEYOND..end + 1 + BEYOND],
+            crossing: [&takes[first..end + 1], &share[first..end + 1]],
+            volume: &if *whole { ones } else { volume }[first..end],
+            walled: sweep.walled,
+            wraps: sweep.wraps,
+            ahead,
+        };
+        let around = first - BEYOND..end + BEYOND;
+        let mut streamed = values.iter_mut().zip(ends).enumerate().filter(|(c, _)| scalars.contains(c)).map(
+            |(c, (values, ends))| {
+                Streamed(&mut values[around.clone()], ends, sweep.decay.map(|decay| decay[c]))
+            },
+        );
+        match [streamed.next(), streamed.next()] {
+            [Some(one), Some(two)] => stream_two([one, two], course),
+            [Some(one), _] => stream(one, course),
+            _ => {}
+        }
+    }
+
+    /// Advects scalar `c` where some air crosses more than one cell.
+    fn advance_far(&mut self, c: usize, sweep: LineSweep) {
         let [first, end] = sweep.cells;
         let Self { values, volume, whole, ones, courant, open, ends, takes, share, sides, flux, .. } = self;
         let volume = if *whole { ones } else { volume };
         let crossing = [&takes[first..end + 1], &share[first..end + 1]];
-        if !sweep.deep {
-            let around = &mut values[c][first - BEYOND..end + BEYOND];
-            let open = &open[first - BEYOND..end + 1 + BEYOND];
-            return stream(around, open, crossing, &volume[first..end], sweep, ends);
-        }
         let [low, high] = sides;
         fit(
             &values[c][first - BEYOND..end + BEYOND],
@@ -154,8 +179,9 @@ impl Lines {
         if sweep.wraps {
             flux[end] = flux[first];
         }
-        *ends = [flux[first], flux[end]];
-        update(&flux[first..end + 1], &volume[first..end], sweep, &mut values[c][first..end]);
+        ends[c] = [flux[first], flux[end]];
+        let decay = sweep.decay.map(|decay| decay[c]);
+        update(&flux[first..end + 1], &volume[first..end], decay, &mut values[c][first..end]);
     }
 }
 
@@ -210,9 +236,8 @@ fn multiply_kernel<S: Simd>(s: S, by: &[Eight], values: &mut [Eight]) {
 
 /// The value at a face by the sixth-order polynomial through the means of six cells, clamped between its two neighbours.
 #[inline(always)]
-fn edge<S: Simd>(s: S, [a, b, c, d, e, f]: [f32x8<S>; 6]) -> f32x8<S> {
-    let (near, next, far) =
-        (s.splat_f32x8(37.0 / 60.0), s.splat_f32x8(-8.0 / 60.0), s.splat_f32x8(1.0 / 60.0));
+fn edge<S: Simd, V: Floats<S>>(s: S, [a, b, c, d, e, f]: [V; 6]) -> V {
+    let (near, next, far) = (V::splat(s, 37.0 / 60.0), V::splat(s, -8.0 / 60.0), V::splat(s, 1.0 / 60.0));
     let at = near.mul_add(c + d, next.mul_add(b + e, far * (a + f)));
     at.max(c.min(d)).min(c.max(d))
 }
@@ -220,9 +245,13 @@ fn edge<S: Simd>(s: S, [a, b, c, d, e, f]: [f32x8<S>; 6]) -> f32x8<S> {
 /// As [`edge`], with the value before a closed face in place of the value beyond it. `open` begins with the face between the first two
 /// cells.
 #[inline(always)]
-fn walled_edge<S: Simd>(s: S, [a, b, c, d, e, f]: [f32x8<S>; 6], open: &[Eight]) -> f32x8<S> {
-    let (o0, o1) = (open[0].load(s), open[1].load(s));
-    let (o3, o4) = (open[3].load(s), open[4].load(s));
+fn walled_edge<S: Simd, V: Eights<S, N>, const N: usize>(
+    s: S,
+    [a, b, c, d, e, f]: [V; 6],
+    open: &[Eight],
+) -> V {
+    let (o0, o1): (V, V) = (same(s, &open[0]), same(s, &open[1]));
+    let (o3, o4): (V, V) = (same(s, &open[3]), same(s, &open[4]));
     let b = by_sign(o1, b, c);
     let a = by_sign(o0.min(o1), a, b);
     let e = by_sign(o3, e, d);
@@ -235,9 +264,8 @@ fn walled_edge<S: Simd>(s: S, [a, b, c, d, e, f]: [f32x8<S>; 6], open: &[Eight])
 ///
 /// With p and r the deviations of the edges, that of the extremum between them is −(p² + pr + r²)/(3(p + r)).
 #[inline(always)]
-fn parabola<S: Simd>(s: S, [a, c, b]: [f32x8<S>; 3], [low, high]: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
-    let (zero, one, three, tiny) =
-        (s.splat_f32x8(0.0), s.splat_f32x8(1.0), s.splat_f32x8(3.0), s.splat_f32x8(TINY));
+fn parabola<S: Simd, V: Floats<S>>(s: S, [a, c, b]: [V; 3], [low, high]: [V; 2]) -> [V; 2] {
+    let (zero, one, three, tiny) = (V::splat(s, 0.0), V::splat(s, 1.0), V::splat(s, 3.0), V::splat(s, TINY));
     let (p, r) = (low - c, high - c);
     let sum = p + r;
     // The extremum lies on the opposite side of the mean from the edges.
@@ -252,12 +280,7 @@ fn parabola<S: Simd>(s: S, [a, c, b]: [f32x8<S>; 3], [low, high]: [f32x8<S>; 2])
 /// Flux through a face from the cell upstream: the volume times the mean of the parabola over its share of the cell (Colella & Woodward
 /// 1984, eq. 1.12). A cell is [mean, deviation below, deviation above].
 #[inline(always)]
-fn through<S: Simd>(
-    s: S,
-    [takes, share]: [f32x8<S>; 2],
-    below: [f32x8<S>; 3],
-    above: [f32x8<S>; 3],
-) -> f32x8<S> {
+fn through<S: Simd, V: Floats<S>>(s: S, [takes, share]: [V; 2], below: [V; 3], above: [V; 3]) -> V {
     let mean = by_sign(takes, below[0], above[0]);
     let near = by_sign(takes, below[2], above[1]);
     let far = by_sign(takes, below[1], above[2]);
@@ -266,129 +289,171 @@ fn through<S: Simd>(
 
 /// The mean of a parabola over the share of its cell next to `near`: m + (1 − σ)((1 − σ) near − σ far).
 #[inline(always)]
-fn mean_over<S: Simd>(s: S, share: f32x8<S>, [mean, near, far]: [f32x8<S>; 3]) -> f32x8<S> {
-    let rest = s.splat_f32x8(1.0) - share;
+fn mean_over<S: Simd, V: Floats<S>>(s: S, share: V, [mean, near, far]: [V; 3]) -> V {
+    let rest = V::splat(s, 1.0) - share;
     rest.mul_add((-share).mul_add(far, rest * near), mean)
 }
 
 /// The contents of a cell of value q after the fluxes through its faces.
 #[inline(always)]
-fn moved<S: Simd>(s: S, q: f32x8<S>, volume: &Eight, [below, above]: [f32x8<S>; 2]) -> f32x8<S> {
-    q.mul_add(volume.load(s), below - above)
+fn moved<S: Simd, V: Eights<S, N>, const N: usize>(s: S, q: V, volume: &Eight, [below, above]: [V; 2]) -> V {
+    q.mul_add(same::<S, V, N>(s, volume), below - above)
 }
 
 /// The value at the end of a step, clamped; negligible values become 0.
 #[inline(always)]
-fn decayed<S: Simd>(s: S, m: f32x8<S>, decay: f32x8<S>) -> f32x8<S> {
-    let limit = s.splat_f32x8(SCALAR_LIMIT);
-    let value = (m * decay).max(s.splat_f32x8(-SCALAR_LIMIT)).min(limit);
-    value.abs().simd_lt(s.splat_f32x8(NEGLIGIBLE)).select(s.splat_f32x8(0.0), value)
+fn decayed<S: Simd, V: Floats<S>>(s: S, m: V, decay: V) -> V {
+    let limit = V::splat(s, SCALAR_LIMIT);
+    let value = (m * decay).max(V::splat(s, -SCALAR_LIMIT)).min(limit);
+    value.abs().simd_lt(V::splat(s, NEGLIGIBLE)).select(V::splat(s, 0.0), value)
 }
 
-each_level! {
-    fn stream(
-        values: &mut [Eight], open: &[Eight], crossing: [&[Eight]; 2], volume: &[Eight], sweep: LineSweep, ends: &mut [Eight; 2],
-    ) = stream_kernel;
+/// A value in each group of eight.
+#[inline(always)]
+fn same<S: Simd, V: Eights<S, N>, const N: usize>(s: S, value: &Eight) -> V {
+    V::join([value.load(s); N])
 }
+
+/// What the sweep of any scalar reads.
+#[derive(Clone, Copy)]
+struct Course<'a> {
+    open: &'a [Eight],
+    /// Volume that crosses each face, and its share of the cell's.
+    crossing: [&'a [Eight]; 2],
+    volume: &'a [Eight],
+    walled: bool,
+    wraps: bool,
+    ahead: Ahead<'a>,
+}
+
+/// A scalar: its values from [`BEYOND`] cells before the first to as many after the last, fluxes through both ends, and decay.
+struct Streamed<'a>(&'a mut [Eight], &'a mut [Eight; 2], Option<f32>);
+
+each_level! { fn stream(scalar: Streamed, course: Course) = stream_kernel; }
 
 #[inline(always)]
-fn stream_kernel<S: Simd>(
-    s: S,
-    values: &mut [Eight],
-    open: &[Eight],
-    crossing: [&[Eight]; 2],
-    volume: &[Eight],
-    sweep: LineSweep,
-    ends: &mut [Eight; 2],
-) {
-    match (sweep.walled, sweep.decay.is_some()) {
-        (false, false) => stream_along::<S, false, false>(s, values, open, crossing, volume, sweep, ends),
-        (false, true) => stream_along::<S, false, true>(s, values, open, crossing, volume, sweep, ends),
-        (true, false) => stream_along::<S, true, false>(s, values, open, crossing, volume, sweep, ends),
-        (true, true) => stream_along::<S, true, true>(s, values, open, crossing, volume, sweep, ends),
+fn stream_kernel<S: Simd>(s: S, scalar: Streamed, course: Course) {
+    stream_any::<S, f32x8<S>, 1>(s, [scalar], course);
+}
+
+each_level! { fn stream_two(scalars: [Streamed; 2], course: Course) = two_kernel; }
+
+/// With registers of sixteen values two scalars share them. The chain of operations of a cell is long; the processor finds the next
+/// cells' among half as many instructions.
+#[inline(always)]
+fn two_kernel<S: Simd>(s: S, scalars: [Streamed; 2], course: Course) {
+    if <S::f32s as SimdBase<S>>::LEN >= 2 * ACROSS {
+        stream_any::<S, f32x16<S>, 2>(s, scalars, course);
+    } else {
+        // No closure: it would be compiled for the baseline.
+        for scalar in scalars {
+            stream_kernel(s, scalar, course);
+        }
     }
 }
 
-/// Advects cells where air crosses one cell at most. `values` and `open` begin and end [`BEYOND`] cells outside.
 #[inline(always)]
-fn stream_along<S: Simd, const WALLED: bool, const LAST: bool>(
+fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: [Streamed; N], course: Course) {
+    match (course.walled, scalars[0].2.is_some()) {
+        (false, false) => stream_along::<S, V, N, false, false>(s, scalars, course),
+        (false, true) => stream_along::<S, V, N, false, true>(s, scalars, course),
+        (true, false) => stream_along::<S, V, N, true, false>(s, scalars, course),
+        (true, true) => stream_along::<S, V, N, true, true>(s, scalars, course),
+    }
+}
+
+/// Advects cells where air crosses one cell at most.
+#[inline(always)]
+fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, const LAST: bool>(
     s: S,
-    values: &mut [Eight],
-    open: &[Eight],
-    [takes, share]: [&[Eight]; 2],
-    volume: &[Eight],
-    sweep: LineSweep,
-    ends: &mut [Eight; 2],
+    scalars: [Streamed; N],
+    Course { open, crossing: [takes, share], volume, wraps, ahead, .. }: Course,
 ) {
     let n = volume.len();
-    let (takes, share, values) = (&takes[..n + 1], &share[..n + 1], &mut values[..n + 2 * BEYOND]);
-    let (zero, decay) = (s.splat_f32x8(0.0), s.splat_f32x8(sweep.decay.unwrap_or(1.0)));
-    let mut before = [values[BEYOND - 1].load(s), zero, zero];
-    if sweep.wraps {
-        let last = six(s, values, n);
-        let edges =
-            [face::<S, WALLED>(s, six(s, values, n - 1), open, n - 1), face::<S, WALLED>(s, last, open, n)];
-        before = cell::<S, WALLED>(s, [last[1], last[2], last[3]], edges, open, n - 1);
+    let (takes, share) = (&takes[..n + 1], &share[..n + 1]);
+    let decay = V::join(scalars.each_ref().map(|scalar| s.splat_f32x8(scalar.2.unwrap_or(1.0))));
+    let mut ends = scalars;
+    let mut values = ends.each_mut().map(|Streamed(values, ..)| &mut values[..n + 2 * BEYOND]);
+    let zero = V::splat(s, 0.0);
+    let crossing = |i: usize| [same::<S, V, N>(s, &takes[i]), same::<S, V, N>(s, &share[i])];
+    let mut before = [at(s, &values, BEYOND - 1), zero, zero];
+    if wraps {
+        let last = six(s, &values, n);
+        let edges = [
+            face::<S, V, N, WALLED>(s, six(s, &values, n - 1), open, n - 1),
+            face::<S, V, N, WALLED>(s, last, open, n),
+        ];
+        before = cell::<S, V, N, WALLED>(s, [last[1], last[2], last[3]], edges, open, n - 1);
     }
-    let mut w = six(s, values, 0);
-    let mut low = face::<S, WALLED>(s, w, open, 0);
-    let mut crossed = zero;
+    let mut w = six(s, &values, 0);
+    let mut low = face::<S, V, N, WALLED>(s, w, open, 0);
+    let (mut first, mut crossed) = (zero, zero);
     for i in 0..n {
-        w = [w[1], w[2], w[3], w[4], w[5], values[i + 2 * BEYOND].load(s)];
-        let high = face::<S, WALLED>(s, w, open, i + 1);
-        let here = cell::<S, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
-        let flux = through(s, [takes[i].load(s), share[i].load(s)], before, here);
+        ahead.fetch(i, n);
+        w = [w[1], w[2], w[3], w[4], w[5], at(s, &values, i + 2 * BEYOND)];
+        let high = face::<S, V, N, WALLED>(s, w, open, i + 1);
+        let here = cell::<S, V, N, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
+        let flux = through(s, crossing(i), before, here);
         if i == 0 {
-            ends[0].store(flux);
+            first = flux;
         } else {
-            let m = moved(s, before[0], &volume[i - 1], [crossed, flux]);
+            let m = moved::<S, V, N>(s, before[0], &volume[i - 1], [crossed, flux]);
             let m = if LAST { decayed(s, m, decay) } else { m };
-            values[i + BEYOND - 1].store(m);
+            put(&mut values, i + BEYOND - 1, m);
         }
         (before, low, crossed) = (here, high, flux);
     }
-    let flux = if sweep.wraps {
-        ends[0].load(s)
-    } else {
-        let beyond = [values[n + BEYOND].load(s), zero, zero];
-        through(s, [takes[n].load(s), share[n].load(s)], before, beyond)
-    };
-    ends[1].store(flux);
-    let m = moved(s, before[0], &volume[n - 1], [crossed, flux]);
+    let last =
+        if wraps { first } else { through(s, crossing(n), before, [at(s, &values, n + BEYOND), zero, zero]) };
+    let m = moved::<S, V, N>(s, before[0], &volume[n - 1], [crossed, last]);
     let m = if LAST { decayed(s, m, decay) } else { m };
-    values[n + BEYOND - 1].store(m);
+    put(&mut values, n + BEYOND - 1, m);
+    for ((scalar, first), last) in ends.iter_mut().zip(first.apart()).zip(last.apart()) {
+        scalar.1[0].store(first);
+        scalar.1[1].store(last);
+    }
+}
+
+/// Cell i of each scalar.
+#[inline(always)]
+fn at<S: Simd, V: Eights<S, N>, const N: usize>(s: S, values: &[&mut [Eight]; N], i: usize) -> V {
+    V::join(values.each_ref().map(|values| values[i].load(s)))
 }
 
 #[inline(always)]
-fn six<S: Simd>(s: S, values: &[Eight], at: usize) -> [f32x8<S>; 6] {
-    let values: &[Eight; 6] = values[at..].first_chunk().expect("cells beyond both ends");
-    [
-        values[0].load(s),
-        values[1].load(s),
-        values[2].load(s),
-        values[3].load(s),
-        values[4].load(s),
-        values[5].load(s),
-    ]
+fn put<S: Simd, V: Eights<S, N>, const N: usize>(values: &mut [&mut [Eight]; N], i: usize, to: V) {
+    for (values, to) in values.iter_mut().zip(to.apart()) {
+        values[i].store(to);
+    }
+}
+
+#[inline(always)]
+fn six<S: Simd, V: Eights<S, N>, const N: usize>(s: S, values: &[&mut [Eight]; N], from: usize) -> [V; 6] {
+    [0, 1, 2, 3, 4, 5].map(|i| at(s, values, from + i))
 }
 
 /// The edge at the face below cell i, from the values of cells i − 3 to i + 2.
 #[inline(always)]
-fn face<S: Simd, const WALLED: bool>(s: S, w: [f32x8<S>; 6], open: &[Eight], i: usize) -> f32x8<S> {
+fn face<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
+    s: S,
+    w: [V; 6],
+    open: &[Eight],
+    i: usize,
+) -> V {
     if WALLED { walled_edge(s, w, &open[i + 1..][..5]) } else { edge(s, w) }
 }
 
 /// Cell i of value c between neighbours a and b, as [`through`] takes it.
 #[inline(always)]
-fn cell<S: Simd, const WALLED: bool>(
+fn cell<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
     s: S,
-    [mut a, c, mut b]: [f32x8<S>; 3],
-    [mut low, mut high]: [f32x8<S>; 2],
+    [mut a, c, mut b]: [V; 3],
+    [mut low, mut high]: [V; 2],
     open: &[Eight],
     i: usize,
-) -> [f32x8<S>; 3] {
+) -> [V; 3] {
     if WALLED {
-        let (below, above) = (open[i + BEYOND].load(s), open[i + BEYOND + 1].load(s));
+        let (below, above): (V, V) = (same(s, &open[i + BEYOND]), same(s, &open[i + BEYOND + 1]));
         (a, low) = (by_sign(below, a, c), by_sign(below, low, c));
         (b, high) = (by_sign(above, b, c), by_sign(above, high, c));
     }
@@ -415,11 +480,12 @@ fn fit_along<S: Simd, const WALLED: bool>(
     open: &[Eight],
     [low, high]: [&mut [Eight]; 2],
 ) {
-    let mut below = face::<S, WALLED>(s, six(s, values, 0), open, 0);
+    let six = |from: usize| [0, 1, 2, 3, 4, 5].map(|i| values[from + i].load(s));
+    let mut below = face::<S, f32x8<S>, 1, WALLED>(s, six(0), open, 0);
     for (i, (low, high)) in low.iter_mut().zip(high).enumerate() {
-        let w = six(s, values, i + 1);
-        let above = face::<S, WALLED>(s, w, open, i + 1);
-        let [_, p, r] = cell::<S, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
+        let w = six(i + 1);
+        let above = face::<S, f32x8<S>, 1, WALLED>(s, w, open, i + 1);
+        let [_, p, r] = cell::<S, f32x8<S>, 1, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
         low.store(p);
         high.store(r);
         below = above;
@@ -471,16 +537,16 @@ fn stored<S: Simd>(s: S, [values, low, high]: [&[Eight]; 3], i: usize) -> [f32x8
     [values[i].load(s), low[i].load(s), high[i].load(s)]
 }
 
-each_level! { fn update(flux: &[Eight], volume: &[Eight], sweep: LineSweep, values: &mut [Eight]) = update_kernel; }
+each_level! { fn update(flux: &[Eight], volume: &[Eight], decay: Option<f32>, values: &mut [Eight]) = update_kernel; }
 
 #[inline(always)]
-fn update_kernel<S: Simd>(s: S, flux: &[Eight], volume: &[Eight], sweep: LineSweep, values: &mut [Eight]) {
-    let decay = s.splat_f32x8(sweep.decay.unwrap_or(1.0));
+fn update_kernel<S: Simd>(s: S, flux: &[Eight], volume: &[Eight], decay: Option<f32>, values: &mut [Eight]) {
+    let factor = s.splat_f32x8(decay.unwrap_or(1.0));
     let mut below = flux[0].load(s);
     for ((above, volume), value) in flux[1..].iter().zip(volume).zip(values) {
         let above = above.load(s);
-        let m = moved(s, value.load(s), volume, [below, above]);
-        let m = if sweep.decay.is_some() { decayed(s, m, decay) } else { m };
+        let m = moved::<S, f32x8<S>, 1>(s, value.load(s), volume, [below, above]);
+        let m = if decay.is_some() { decayed(s, m, factor) } else { m };
         value.store(m);
         below = above;
     }
