@@ -144,35 +144,49 @@ impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
 
 /// A vector of N times eight values.
 pub trait Eights<S: Simd, const N: usize>: Floats<S> {
-    /// Puts eights side by side.
-    fn join(eights: [f32x8<S>; N]) -> Self;
+    /// The same eight values N times.
+    fn repeat(eight: f32x8<S>) -> Self;
 
-    /// The inverse of [`join`](Self::join).
-    fn apart(self) -> [f32x8<S>; N];
+    /// Loads the values at `i` of each slice, side by side.
+    fn load(s: S, from: &[&mut [Eight]; N], i: usize) -> Self;
+
+    /// The inverse of [`load`](Self::load).
+    fn store(self, to: &mut [&mut [Eight]; N], i: usize);
 }
 
 impl<S: Simd> Eights<S, 1> for f32x8<S> {
     #[inline(always)]
-    fn join([eight]: [f32x8<S>; 1]) -> Self {
+    fn repeat(eight: f32x8<S>) -> Self {
         eight
     }
 
     #[inline(always)]
-    fn apart(self) -> [f32x8<S>; 1] {
-        [self]
+    fn load(s: S, [from]: &[&mut [Eight]; 1], i: usize) -> Self {
+        from[i].load(s)
+    }
+
+    #[inline(always)]
+    fn store(self, [to]: &mut [&mut [Eight]; 1], i: usize) {
+        to[i].store(self);
     }
 }
 
 impl<S: Simd> Eights<S, 2> for f32x16<S> {
     #[inline(always)]
-    fn join([low, high]: [f32x8<S>; 2]) -> Self {
-        low.combine(high)
+    fn repeat(eight: f32x8<S>) -> Self {
+        eight.combine(eight)
     }
 
     #[inline(always)]
-    fn apart(self) -> [f32x8<S>; 2] {
+    fn load(s: S, [low, high]: &[&mut [Eight]; 2], i: usize) -> Self {
+        low[i].load(s).combine(high[i].load(s))
+    }
+
+    #[inline(always)]
+    fn store(self, [below, above]: &mut [&mut [Eight]; 2], i: usize) {
         let (low, high) = self.split();
-        [low, high]
+        below[i].store(low);
+        above[i].store(high);
     }
 }
 

@@ -514,24 +514,36 @@ impl GhostRules {
         get: impl Fn(isize) -> [f32; 4],
         speed: impl Fn(isize) -> f32,
     ) -> [(isize, [f32; 4]); 4] {
-        let (sides, held) = (self.sides[axis], self.held[axis]);
-        let beyond = |high: bool, edge: isize, next: isize, face: isize| {
-            let outwards = if high { 1.0 } else { -1.0 };
-            match sides[usize::from(high)] {
-                BoundaryCondition::Closed | BoundaryCondition::NoSlip(_) => {
-                    [edge, next].map(|i| mirrored(get(i), held[usize::from(high)]))
-                }
-                BoundaryCondition::Open if outwards * speed(face) > 0.0 => [get(edge); 2],
-                BoundaryCondition::Open => [[0.0; 4]; 2],
-                BoundaryCondition::Inflow(air) => [air.scalars; 2],
-                BoundaryCondition::Periodic => [edge, next].map(|i| get(n - 1 - i)),
-            }
-        };
-        let [a, b] = beyond(false, 0, 1.min(n - 1), 0);
-        let [c, d] = beyond(true, n - 1, (n - 2).max(0), n);
+        let [a, b] = self.beyond([axis, 0], n, &get, &speed);
+        let [c, d] = self.beyond([axis, 1], n, &get, &speed);
         [(-1, a), (-2, b), (n, c), (n + 1, d)]
     }
 
+    /// The two ghosts beyond one end of a line of n cells, the nearer first.
+    #[inline(always)]
+    fn beyond(
+        &self,
+        [axis, end]: [usize; 2],
+        n: isize,
+        get: &impl Fn(isize) -> [f32; 4],
+        speed: &impl Fn(isize) -> f32,
+    ) -> [[f32; 4]; 2] {
+        let [edge, next, face] = if end == 0 { [0, 1.min(n - 1), 0] } else { [n - 1, (n - 2).max(0), n] };
+        let outwards = if end == 0 { -1.0 } else { 1.0 };
+        match self.sides[axis][end] {
+            BoundaryCondition::Closed | BoundaryCondition::NoSlip(_) => {
+                let held = self.held[axis][end];
+                [mirrored(get(edge), held), mirrored(get(next), held)]
+            }
+            BoundaryCondition::Open if outwards * speed(face) > 0.0 => [get(edge); 2],
+            BoundaryCondition::Open => [[0.0; 4]; 2],
+            BoundaryCondition::Inflow(air) => [air.scalars; 2],
+            BoundaryCondition::Periodic => [get(n - 1 - edge), get(n - 1 - next)],
+        }
+    }
+
+    /// Fills the ghosts of a line along `axis`.
+    #[inline(always)]
     fn ends_of_line(
         &self,
         line: &mut [[f32; 4]],
@@ -540,10 +552,12 @@ impl GhostRules {
         axis: usize,
         speed: impl Fn(isize) -> f32,
     ) {
-        let ends = self.ghosts_of_line(axis, n, |i| line[shift(i) * stride], speed);
-        for (at, value) in ends {
-            line[shift(at) * stride] = value;
-        }
+        let below = self.beyond([axis, 0], n, &|i| line[shift(i) * stride], &speed);
+        let above = self.beyond([axis, 1], n, &|i| line[shift(i) * stride], &speed);
+        line[shift(-1) * stride] = below[0];
+        line[shift(-2) * stride] = below[1];
+        line[shift(n) * stride] = above[0];
+        line[shift(n + 1) * stride] = above[1];
     }
 }
 

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use crate::grid::{GHOST, Layout};
 use crate::simd::fence;
-use crate::simd::fetch;
 
 /// Rows in one unit of work.
 const ROWS: usize = 16;
@@ -159,10 +158,9 @@ impl<'a, T> Shared<'a, T> {
         Self { data: data.as_mut_ptr(), len: data.len(), owner: std::marker::PhantomData }
     }
 
-    /// Prefetches the value at `at`, which may lie beyond the field.
-    #[inline(always)]
-    pub fn fetch(&self, at: usize) {
-        fetch(self.data.wrapping_add(at).cast_const());
+    /// Address of the value at `at`, which may lie beyond the field, for prefetching.
+    pub fn address(&self, at: usize) -> *const T {
+        self.data.wrapping_add(at).cast_const()
     }
 
     /// Returns the values `at..at + count`.

@@ -5,7 +5,7 @@ use super::parabola::ACROSS;
 use fearless_simd::prelude::*;
 
 use crate::simd::vectors::{Eight, Simd, any, deinterleave, either, f32x8, interleave, transposed};
-use crate::simd::{each_level, fetch_ahead};
+use crate::simd::{each_level, fetch, fetch_ahead};
 use crate::solver::storage::row_passes::Shared;
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
@@ -18,59 +18,50 @@ pub struct LineLayout {
     pub count: usize,
 }
 
-/// The lines after those that are swept: the sweep prefetches them cell by cell, so that memory works while it computes. The
-/// hardware's prefetcher stops at the end of each page.
-#[derive(Clone, Copy)]
-pub struct Ahead<'a> {
-    scalars: &'a Shared<'a, f32>,
-    velocity: &'a [f32],
-    /// The first cell of the first line.
-    from: usize,
-    across: usize,
-    along: usize,
-    /// The halves of the cells that are fetched.
-    halves: [bool; 2],
-}
-
 /// Values in a line of the cache.
 const LINE: usize = 16;
 
-impl<'a> Ahead<'a> {
+/// The lines after those that are swept: the sweep prefetches them cell by cell, so that memory works while it computes. The
+/// hardware's prefetcher stops at the end of each page.
+#[derive(Clone, Copy)]
+pub struct Ahead {
+    /// Lines of the cache that are fetched with the first cell: two of scalars, one of a velocity.
+    lines: [*const f32; 3],
+    /// Their distances from cell to cell \[values\].
+    steps: [usize; 3],
+}
+
+impl Ahead {
     /// For the lines after `place`, from their cell `first` on; `velocity` is the one along them.
-    pub fn of(scalars: &'a Shared<'a, f32>, velocity: &'a [f32], place: LineLayout, first: usize) -> Self {
+    pub fn of(scalars: &Shared<'_, f32>, velocity: &[f32], place: LineLayout, first: usize) -> Self {
         let LineLayout { at, across, along, .. } = place;
-        let from = at + ACROSS * across + first * along;
-        Self { scalars, velocity, from, across, along, halves: [true; 2] }
-    }
-
-    /// Fetches these halves of the cells alone.
-    pub fn halves(self, halves: [bool; 2]) -> Self {
-        Self { halves, ..self }
-    }
-
-    /// Prefetches with cell i of n.
-    #[inline(always)]
-    pub fn fetch(&self, i: usize, n: usize) {
-        let Self { scalars, velocity, from, across, along, halves } = *self;
-        for (half, _) in halves.iter().enumerate().filter(|(_, fetches)| **fetches) {
-            let cell = if across == 1 {
-                from + i * along + half * LINE / 4 + LINE / 4 - 1
-            } else {
-                // Each of the lines of the cache once: a row has n / 4 of them.
-                let line = i + half * n;
-                from + line % ACROSS * across + line / ACROSS * LINE / 4
-            };
-            scalars.fetch(4 * cell);
-        }
-        if !halves[0] {
-            return;
-        }
-        let face = if across == 1 {
-            from + i * along + ACROSS - 1
-        } else {
-            from + i % ACROSS * across + i / ACROSS * LINE
+        let from = at + ACROSS * across;
+        // Rows follow each other in memory. Across them, the last values are fetched: lines of the cache may begin among the others.
+        let ([scalar, face], step) = match across {
+            1 => ([4 * (from + first * along) + LINE - 1, from + first * along + ACROSS - 1], along),
+            _ => ([4 * from, from], ACROSS),
         };
-        fetch_ahead(velocity, face);
+        let velocity = velocity.as_ptr().wrapping_add(face);
+        let lines = [scalars.address(scalar), scalars.address(scalar + LINE), velocity];
+        Self { lines, steps: [4 * step, 4 * step, step] }
+    }
+
+    /// Fetches these of the lines only.
+    pub fn only(mut self, wanted: [bool; 3]) -> Self {
+        for n in 0..3 {
+            if !wanted[n] {
+                (self.lines[n], self.steps[n]) = (self.lines[2], 0);
+            }
+        }
+        self
+    }
+
+    /// Prefetches with cell i of the sweep.
+    #[inline(always)]
+    pub fn fetch(&self, i: usize) {
+        fetch(self.lines[0].wrapping_add(i * self.steps[0]));
+        fetch(self.lines[1].wrapping_add(i * self.steps[1]));
+        fetch(self.lines[2].wrapping_add(i * self.steps[2]));
     }
 }
 
@@ -124,12 +115,18 @@ impl LineLayout {
 }
 
 each_level! {
-    /// Loads cells `range` of the lines into `out`, from its first element on.
+    /// Loads cells `range` of the lines into `out`, from its first element on. `fetches` prefetches those of the next lines.
     ///
     /// # Safety
     /// No part of `scalars` that overlaps these cells may be alive, on this thread or another.
-    pub unsafe fn load(scalars: &Shared<'_, f32>, place: LineLayout, range: [usize; 2], out: [&mut [Eight]; 4], found: &mut Found)
-        = load_kernel;
+    pub unsafe fn load(
+        scalars: &Shared<'_, f32>,
+        place: LineLayout,
+        range: [usize; 2],
+        fetches: bool,
+        out: [&mut [Eight]; 4],
+        found: &mut Found,
+    ) = load_kernel;
 }
 
 /// # Safety
@@ -140,6 +137,7 @@ unsafe fn load_kernel<S: Simd>(
     scalars: &Shared<'_, f32>,
     place: LineLayout,
     range: [usize; 2],
+    fetches: bool,
     [a, b, c, d]: [&mut [Eight]; 4],
     found: &mut Found,
 ) {
@@ -151,6 +149,15 @@ unsafe fn load_kernel<S: Simd>(
     for i in 0..n {
         // SAFETY: by the contract of this function; those of the last round are dropped.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
+        if fetches && place.across == 1 {
+            fetch_ahead(cells[0], 4 * ACROSS);
+            fetch_ahead(cells[0], 6 * ACROSS);
+        } else if fetches {
+            // Two of the next eight lines at a time: each of their cache lines once.
+            let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
+            fetch_ahead(cells[l], next);
+            fetch_ahead(cells[l + 1], next);
+        }
         let [p, q, r, t] = deinterleave(s, cells.each_ref().map(|cell| &**cell));
         a[i].store(p);
         b[i].store(q);

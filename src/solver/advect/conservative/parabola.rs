@@ -40,6 +40,8 @@ pub struct Lines {
     pub volume: Vec<Eight>,
     /// Whether all volumes are 1.
     pub whole: bool,
+    /// Whether almost all cells of the last lines were swept.
+    pub dense: bool,
     ones: Vec<Eight>,
     /// Volume of air that crosses the face below each cell, in cells.
     pub courant: Vec<Eight>,
@@ -85,6 +87,7 @@ impl Lines {
             values: [new(), new(), new(), new()],
             volume: new(),
             whole: false,
+            dense: false,
             ones: vec![Eight([1.0; ACROSS]); n + 2 * HALO + 1],
             courant: new(),
             open: new(),
@@ -141,14 +144,19 @@ impl Lines {
             ahead,
         };
         let around = first - BEYOND..end + BEYOND;
-        let mut streamed = values.iter_mut().zip(ends).enumerate().filter(|(c, _)| scalars.contains(c)).map(
-            |(c, (values, ends))| {
-                Streamed(&mut values[around.clone()], ends, sweep.decay.map(|decay| decay[c]))
-            },
-        );
-        match [streamed.next(), streamed.next()] {
-            [Some(one), Some(two)] => stream_two([one, two], course),
-            [Some(one), _] => stream(one, course),
+        let decays = sweep.decay.map(|decay| decay.map(|decay| Eight([decay; ACROSS])));
+        match *scalars {
+            [c] => {
+                let (values, ends) = ([&mut values[c][around]], [&mut ends[c][..]]);
+                stream(Streamed { values, ends, decay: decays.map(|decays| [decays[c]]) }, &course);
+            }
+            [c, d] => {
+                let [p, q] = values.get_disjoint_mut([c, d]).expect("two scalars");
+                let [p_ends, q_ends] = ends.get_disjoint_mut([c, d]).expect("two scalars");
+                let values = [&mut p[around.clone()], &mut q[around]];
+                let decay = decays.map(|decays| [decays[c], decays[d]]);
+                stream_two(Streamed { values, ends: [p_ends, q_ends], decay }, &course);
+            }
             _ => {}
         }
     }
@@ -311,7 +319,7 @@ fn decayed<S: Simd, V: Floats<S>>(s: S, m: V, decay: V) -> V {
 /// A value in each group of eight.
 #[inline(always)]
 fn same<S: Simd, V: Eights<S, N>, const N: usize>(s: S, value: &Eight) -> V {
-    V::join([value.load(s); N])
+    V::repeat(value.load(s))
 }
 
 /// What the sweep of any scalar reads.
@@ -323,38 +331,45 @@ struct Course<'a> {
     volume: &'a [Eight],
     walled: bool,
     wraps: bool,
-    ahead: Ahead<'a>,
+    ahead: Ahead,
 }
 
-/// A scalar: its values from [`BEYOND`] cells before the first to as many after the last, fluxes through both ends, and decay.
-struct Streamed<'a>(&'a mut [Eight], &'a mut [Eight; 2], Option<f32>);
+/// Scalars: their values from [`BEYOND`] cells before the first to as many after the last, fluxes through the first and the last face,
+/// and in the last sweep decay factors.
+struct Streamed<'a, const N: usize> {
+    values: [&'a mut [Eight]; N],
+    ends: [&'a mut [Eight]; N],
+    decay: Option<[Eight; N]>,
+}
 
-each_level! { fn stream(scalar: Streamed, course: Course) = stream_kernel; }
+each_level! { fn stream(scalar: Streamed<1>, course: &Course) = stream_kernel; }
 
 #[inline(always)]
-fn stream_kernel<S: Simd>(s: S, scalar: Streamed, course: Course) {
-    stream_any::<S, f32x8<S>, 1>(s, [scalar], course);
+fn stream_kernel<S: Simd>(s: S, scalar: Streamed<1>, course: &Course) {
+    stream_any::<S, f32x8<S>, 1>(s, scalar, course);
 }
 
-each_level! { fn stream_two(scalars: [Streamed; 2], course: Course) = two_kernel; }
+each_level! { fn stream_two(scalars: Streamed<2>, course: &Course) = two_kernel; }
 
 /// With registers of sixteen values two scalars share them. The chain of operations of a cell is long; the processor finds the next
 /// cells' among half as many instructions.
 #[inline(always)]
-fn two_kernel<S: Simd>(s: S, scalars: [Streamed; 2], course: Course) {
+fn two_kernel<S: Simd>(s: S, scalars: Streamed<2>, course: &Course) {
     if <S::f32s as SimdBase<S>>::LEN >= 2 * ACROSS {
         stream_any::<S, f32x16<S>, 2>(s, scalars, course);
-    } else {
-        // No closure: it would be compiled for the baseline.
-        for scalar in scalars {
-            stream_kernel(s, scalar, course);
-        }
+        return;
+    }
+    let Streamed { values, ends, decay } = scalars;
+    // A loop and no closure, which would be compiled for the baseline.
+    for (c, (values, ends)) in values.into_iter().zip(ends).enumerate() {
+        let decay = if let Some(decay) = decay { Some([decay[c]]) } else { None };
+        stream_kernel(s, Streamed { values: [values], ends: [ends], decay }, course);
     }
 }
 
 #[inline(always)]
-fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: [Streamed; N], course: Course) {
-    match (course.walled, scalars[0].2.is_some()) {
+fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: Streamed<N>, course: &Course) {
+    match (course.walled, scalars.decay.is_some()) {
         (false, false) => stream_along::<S, V, N, false, false>(s, scalars, course),
         (false, true) => stream_along::<S, V, N, false, true>(s, scalars, course),
         (true, false) => stream_along::<S, V, N, true, false>(s, scalars, course),
@@ -366,70 +381,74 @@ fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: [Streamed
 #[inline(always)]
 fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, const LAST: bool>(
     s: S,
-    scalars: [Streamed; N],
-    Course { open, crossing: [takes, share], volume, wraps, ahead, .. }: Course,
+    Streamed { mut values, mut ends, decay }: Streamed<N>,
+    &Course { open, crossing: [takes, share], volume, wraps, ahead, .. }: &Course,
 ) {
     let n = volume.len();
     let (takes, share) = (&takes[..n + 1], &share[..n + 1]);
-    let decay = V::join(scalars.each_ref().map(|scalar| s.splat_f32x8(scalar.2.unwrap_or(1.0))));
-    let mut ends = scalars;
-    let mut values = ends.each_mut().map(|Streamed(values, ..)| &mut values[..n + 2 * BEYOND]);
-    let zero = V::splat(s, 0.0);
-    let crossing = |i: usize| [same::<S, V, N>(s, &takes[i]), same::<S, V, N>(s, &share[i])];
-    let mut before = [at(s, &values, BEYOND - 1), zero, zero];
+    let (zero, mut factor) = (V::splat(s, 0.0), V::splat(s, 1.0));
+    if let (true, Some(mut decay)) = (LAST, decay) {
+        factor = V::load(s, &each_alone(&mut decay), 0);
+    }
+    for values in &mut values {
+        *values = &mut std::mem::take(values)[..n + 2 * BEYOND];
+    }
+    let mut before = [V::load(s, &values, BEYOND - 1), zero, zero];
     if wraps {
-        let last = six(s, &values, n);
-        let edges = [
-            face::<S, V, N, WALLED>(s, six(s, &values, n - 1), open, n - 1),
-            face::<S, V, N, WALLED>(s, last, open, n),
-        ];
-        before = cell::<S, V, N, WALLED>(s, [last[1], last[2], last[3]], edges, open, n - 1);
+        let (last, next) = (six(s, &values, n - 1), six::<S, V, N>(s, &values, n));
+        let edges =
+            [face::<S, V, N, WALLED>(s, last, open, n - 1), face::<S, V, N, WALLED>(s, next, open, n)];
+        before = cell::<S, V, N, WALLED>(s, [next[1], next[2], next[3]], edges, open, n - 1);
     }
     let mut w = six(s, &values, 0);
     let mut low = face::<S, V, N, WALLED>(s, w, open, 0);
     let (mut first, mut crossed) = (zero, zero);
     for i in 0..n {
-        ahead.fetch(i, n);
-        w = [w[1], w[2], w[3], w[4], w[5], at(s, &values, i + 2 * BEYOND)];
+        ahead.fetch(i);
+        w = [w[1], w[2], w[3], w[4], w[5], V::load(s, &values, i + 2 * BEYOND)];
         let high = face::<S, V, N, WALLED>(s, w, open, i + 1);
         let here = cell::<S, V, N, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
-        let flux = through(s, crossing(i), before, here);
+        let crossing = [same::<S, V, N>(s, &takes[i]), same::<S, V, N>(s, &share[i])];
+        let flux = through(s, crossing, before, here);
         if i == 0 {
             first = flux;
         } else {
             let m = moved::<S, V, N>(s, before[0], &volume[i - 1], [crossed, flux]);
-            let m = if LAST { decayed(s, m, decay) } else { m };
-            put(&mut values, i + BEYOND - 1, m);
+            let m = if LAST { decayed(s, m, factor) } else { m };
+            m.store(&mut values, i + BEYOND - 1);
         }
         (before, low, crossed) = (here, high, flux);
     }
-    let last =
-        if wraps { first } else { through(s, crossing(n), before, [at(s, &values, n + BEYOND), zero, zero]) };
+    let last = if wraps {
+        first
+    } else {
+        let crossing = [same::<S, V, N>(s, &takes[n]), same::<S, V, N>(s, &share[n])];
+        through(s, crossing, before, [V::load(s, &values, n + BEYOND), zero, zero])
+    };
     let m = moved::<S, V, N>(s, before[0], &volume[n - 1], [crossed, last]);
-    let m = if LAST { decayed(s, m, decay) } else { m };
-    put(&mut values, n + BEYOND - 1, m);
-    for ((scalar, first), last) in ends.iter_mut().zip(first.apart()).zip(last.apart()) {
-        scalar.1[0].store(first);
-        scalar.1[1].store(last);
-    }
+    let m = if LAST { decayed(s, m, factor) } else { m };
+    m.store(&mut values, n + BEYOND - 1);
+    first.store(&mut ends, 0);
+    last.store(&mut ends, 1);
 }
 
-/// Cell i of each scalar.
+/// Each value as a slice of its own.
 #[inline(always)]
-fn at<S: Simd, V: Eights<S, N>, const N: usize>(s: S, values: &[&mut [Eight]; N], i: usize) -> V {
-    V::join(values.each_ref().map(|values| values[i].load(s)))
-}
-
-#[inline(always)]
-fn put<S: Simd, V: Eights<S, N>, const N: usize>(values: &mut [&mut [Eight]; N], i: usize, to: V) {
-    for (values, to) in values.iter_mut().zip(to.apart()) {
-        values[i].store(to);
-    }
+fn each_alone<const N: usize>(values: &mut [Eight; N]) -> [&mut [Eight]; N] {
+    let mut rest = values.iter_mut();
+    std::array::from_fn(|_| rest.next().map(std::slice::from_mut).unwrap_or_default())
 }
 
 #[inline(always)]
 fn six<S: Simd, V: Eights<S, N>, const N: usize>(s: S, values: &[&mut [Eight]; N], from: usize) -> [V; 6] {
-    [0, 1, 2, 3, 4, 5].map(|i| at(s, values, from + i))
+    [
+        V::load(s, values, from),
+        V::load(s, values, from + 1),
+        V::load(s, values, from + 2),
+        V::load(s, values, from + 3),
+        V::load(s, values, from + 4),
+        V::load(s, values, from + 5),
+    ]
 }
 
 /// The edge at the face below cell i, from the values of cells i − 3 to i + 2.
@@ -474,16 +493,22 @@ fn fit_kernel<S: Simd>(s: S, values: &[Eight], open: &[Eight], walled: bool, [lo
 }
 
 #[inline(always)]
+fn six_of<S: Simd>(s: S, values: &[Eight], from: usize) -> [f32x8<S>; 6] {
+    let values: &[Eight; 6] = values[from..].first_chunk().expect("cells beyond both ends");
+    let [a, b, c, d, e, f] = values;
+    [a.load(s), b.load(s), c.load(s), d.load(s), e.load(s), f.load(s)]
+}
+
+#[inline(always)]
 fn fit_along<S: Simd, const WALLED: bool>(
     s: S,
     values: &[Eight],
     open: &[Eight],
     [low, high]: [&mut [Eight]; 2],
 ) {
-    let six = |from: usize| [0, 1, 2, 3, 4, 5].map(|i| values[from + i].load(s));
-    let mut below = face::<S, f32x8<S>, 1, WALLED>(s, six(0), open, 0);
+    let mut below = face::<S, f32x8<S>, 1, WALLED>(s, six_of(s, values, 0), open, 0);
     for (i, (low, high)) in low.iter_mut().zip(high).enumerate() {
-        let w = six(i + 1);
+        let w = six_of(s, values, i + 1);
         let above = face::<S, f32x8<S>, 1, WALLED>(s, w, open, i + 1);
         let [_, p, r] = cell::<S, f32x8<S>, 1, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
         low.store(p);
