@@ -432,7 +432,7 @@ impl Pass<'_> {
         let count = (0..4).filter(|&c| holds[c]).zip(&mut held).map(|(c, held)| *held = c).count();
         let ahead = Ahead::of(scalars, &self.flow.velocity[axis], place, range[0]);
         // One scalar at a time is faster where there are few: their lines are short, or mostly empty.
-        let together = if count > 2 { 2 } else { 1 };
+        let together = 2;
         for (n, held) in held[..count].chunks(together).enumerate() {
             for &c in held {
                 if !is_whole {
@@ -440,7 +440,7 @@ impl Pass<'_> {
                 }
                 self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
             }
-            let halves = [n == 0, n == 1 || count == 1].map(|half| half && !early);
+            let halves = [n == 0, n == 1 || count <= 2].map(|half| half && !early);
             let ahead = ahead.only([halves[0], halves[1], n == 0]);
             lines.advance(held, sweep, ahead);
             held.iter().for_each(|&c| self.count_sides(lines, c, bundle, &mut left[c]));
