@@ -431,17 +431,15 @@ impl Pass<'_> {
         let mut held = [0; 4];
         let count = (0..4).filter(|&c| holds[c]).zip(&mut held).map(|(c, held)| *held = c).count();
         let ahead = Ahead::of(scalars, &self.flow.velocity[axis], place, range[0]);
-        // One scalar at a time is faster where there are few: their lines are short, or mostly empty.
-        let together = 2;
-        for (n, held) in held[..count].chunks(together).enumerate() {
+        for (pair, held) in held[..count].chunks(2).enumerate() {
             for &c in held {
                 if !is_whole {
                     lines.divide(c, cells);
                 }
                 self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
             }
-            let halves = [n == 0, n == 1 || count <= 2].map(|half| half && !early);
-            let ahead = ahead.only([halves[0], halves[1], n == 0]);
+            let halves = [pair == 0, pair == 1 || count <= 2].map(|half| half && !early);
+            let ahead = ahead.only([halves[0], halves[1], pair == 0]);
             lines.advance(held, sweep, ahead);
             held.iter().for_each(|&c| self.count_sides(lines, c, bundle, &mut left[c]));
         }

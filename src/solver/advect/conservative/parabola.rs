@@ -130,7 +130,9 @@ impl Lines {
     /// Advects `scalars`, one or two: values become contents.
     pub fn advance(&mut self, scalars: &[usize], sweep: LineSweep, ahead: Ahead) {
         if sweep.deep {
-            scalars.iter().for_each(|&c| self.advance_far(c, sweep));
+            for (n, &c) in scalars.iter().enumerate() {
+                self.advance_far(c, sweep, if n == 0 { ahead } else { ahead.only([false; 3]) });
+            }
             return;
         }
         let [first, end] = sweep.cells;
@@ -162,7 +164,7 @@ impl Lines {
     }
 
     /// Advects scalar `c` where some air crosses more than one cell.
-    fn advance_far(&mut self, c: usize, sweep: LineSweep) {
+    fn advance_far(&mut self, c: usize, sweep: LineSweep, ahead: Ahead) {
         let [first, end] = sweep.cells;
         let Self { values, volume, whole, ones, courant, open, ends, takes, share, sides, flux, .. } = self;
         let volume = if *whole { ones } else { volume };
@@ -183,7 +185,8 @@ impl Lines {
                 }
             }
         }
-        cross([&values[c], low, high, volume], courant, crossing, [first, end + 1, sweep.upstream], flux);
+        let faces = [first, end + 1, sweep.upstream];
+        cross([&values[c], low, high, volume], courant, crossing, faces, ahead, flux);
         if sweep.wraps {
             flux[end] = flux[first];
         }
@@ -362,7 +365,7 @@ fn two_kernel<S: Simd>(s: S, scalars: Streamed<2>, course: &Course) {
     let Streamed { values, ends, decay } = scalars;
     // A loop and no closure, which would be compiled for the baseline.
     for (c, (values, ends)) in values.into_iter().zip(ends).enumerate() {
-        let decay = if let Some(decay) = decay { Some([decay[c]]) } else { None };
+        let decay = decay.map(|decay| [decay[c]]);
         stream_kernel(s, Streamed { values: [values], ends: [ends], decay }, course);
     }
 }
@@ -518,8 +521,14 @@ fn fit_along<S: Simd, const WALLED: bool>(
 }
 
 each_level! {
-    fn cross(cells: [&[Eight]; 4], courant: &[Eight], crossing: [&[Eight]; 2], faces: [usize; 3], flux: &mut [Eight])
-        = cross_kernel;
+    fn cross(
+        cells: [&[Eight]; 4],
+        courant: &[Eight],
+        crossing: [&[Eight]; 2],
+        faces: [usize; 3],
+        ahead: Ahead,
+        flux: &mut [Eight],
+    ) = cross_kernel;
 }
 
 /// Fluxes through `faces` = first, end, from as many cells upstream as needed, up to the third of `faces`; `cells` = values, deviations
@@ -531,11 +540,13 @@ fn cross_kernel<S: Simd>(
     courant: &[Eight],
     [takes, share]: [&[Eight]; 2],
     faces: [usize; 3],
+    ahead: Ahead,
     flux: &mut [Eight],
 ) {
     let (zero, least_volume) = (s.splat_f32x8(0.0), s.splat_f32x8(LEAST_VOLUME));
     for face in faces[0]..faces[1] {
         let at = face - faces[0];
+        ahead.fetch(at);
         let crossing = [takes[at].load(s), share[at].load(s)];
         let mut sum = through(s, crossing, stored(s, fields, face - 1), stored(s, fields, face));
         let x = courant[face].load(s);
