@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use super::document;
-use super::scene_error::Problem;
+use super::scene_error::{Problem, six_digits};
 use super::scene_text::Text;
 use super::value::{Number, Vector, Word};
 use crate::field::Field;
@@ -120,7 +120,10 @@ fn place(
             let misses = (0..3).any(|a| high[a] < 0.0 || low[a] > extent[a]);
             match misses {
                 true => Err(format!(
-                    "at: the box from {low:?} to {high:?} misses the domain, [0, 0, 0] to {extent:?} metres"
+                    "at: the box from {:?} to {:?} misses the domain, [0, 0, 0] to {:?} metres",
+                    low.map(six_digits),
+                    high.map(six_digits),
+                    extent.map(six_digits)
                 )),
                 false => Ok(ProbePlace::Box { low, high }),
             }
@@ -140,6 +143,7 @@ fn place(
 fn inside(p: Vector, extent: [f32; 3]) -> Result<[f32; 3], String> {
     let p = p.get();
     let holds = (0..3).all(|a| (0.0..=extent[a] * 1.0001).contains(&p[a]));
+    let extent = extent.map(six_digits);
     holds.then_some(p).ok_or_else(|| format!("at: {p:?} is outside the box, [0, 0, 0] to {extent:?} metres"))
 }
 
@@ -152,7 +156,7 @@ fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<ProbePlace, Strin
         }
         (Some((axis, at)), None) => Err(format!(
             "at: a plane at {at} m misses the box, which is {} m long along that axis",
-            extent[axis]
+            six_digits(extent[axis])
         )),
         _ => Err("at: a plane is { x = … }, { y = … } or { z = … }, one of them".into()),
     }

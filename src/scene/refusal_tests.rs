@@ -331,6 +331,24 @@ fn impossible_initial_fields_are_refused() {
 }
 
 #[test]
+fn lengths_in_messages_have_six_digits() {
+    // 36 × 0.01 is 0.35999998 in single precision.
+    let cases = [
+        ("[[source]]\nshape = { sphere = { center = [9, 9, 9], radius = 1 } }", "to [0.24, 0.36, 0.24]"),
+        (
+            "[[solid]]\nshape = { sphere = { radius = 0.1 } }\nposition = [9, 9, 9]",
+            "spans [0.24, 0.36, 0.24] m",
+        ),
+        ("[[probe]]\nname = \"p\"\nfields = [\"u\"]\nat = { point = [9, 9, 9] }", "to [0.24, 0.36, 0.24]"),
+        ("[[probe]]\nname = \"p\"\nfields = [\"u\"]\nat = { plane = { y = 9 } }", "0.36 m long"),
+    ];
+    for (text, wanted) in cases {
+        let error = error(&format!("[domain]\ncells = [24, 36, 24]\nvoxel = 0.01\n{text}\n"));
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+}
+
+#[test]
 fn invalid_shapes_and_forces_are_refused_at_their_line() {
     let source = |shape: &str| format!("[[source]]\nshape = {shape}\n");
     let force = |force: &str| format!("[[force]]\n{force}\n");

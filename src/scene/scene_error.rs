@@ -163,6 +163,11 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
+/// A number for messages, with six digits: a product such as 36 × 0.01 has more, which say nothing.
+pub fn six_digits(x: f32) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(f64::from(x))
+}
+
 /// Message for an unknown `word`, with the closest or all known ones.
 pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();

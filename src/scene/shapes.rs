@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::memory::Left;
-use super::scene_error::Problem;
+use super::scene_error::{Problem, six_digits};
 use super::scene_text::Text;
 use super::value::{List, Number, Vector, Whole, tables};
 use crate::foreign;
@@ -154,7 +154,8 @@ impl SceneContext<'_> {
         let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
         match region.covered(self.config, LEAST) {
             0.0 => Err(format!(
-                "the shape lies outside the box, which spans [0, 0, 0] to {extent:?} metres; move it in"
+                "the shape lies outside the box, which spans [0, 0, 0] to {:?} metres; move it in",
+                extent.map(six_digits)
             )),
             cells if cells < LEAST => {
                 Err(format!("the shape covers only {cells:.2} of a cell of the box; make it larger"))

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::builtin;
 use super::document::{self, Document, SolidShape};
 use super::given::Given;
-use super::scene_error::Problem;
+use super::scene_error::{Problem, six_digits};
 use super::scene_text::Text;
 use super::value::{Number, Pair, Vector, Word};
 use crate::solver::{Config, Mesh, MeshError, Motion, Params, Projection, Shape, Slip, Solid};
@@ -140,7 +140,9 @@ fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32;
     if !stays_out && (places.len() > 1 || touches(places[0])) {
         return Ok(());
     }
-    let message =
-        format!("solid: it stays outside the box, which spans {:?} m; move it into the box", extent);
+    let message = format!(
+        "solid: it stays outside the box, which spans {:?} m; move it into the box",
+        extent.map(six_digits)
+    );
     Err(text.problem(read.shape.span(), message))
 }
