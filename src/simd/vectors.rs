@@ -147,6 +147,9 @@ pub trait Eights<S: Simd, const N: usize>: Floats<S> {
     /// The same eight values N times.
     fn repeat(eight: f32x8<S>) -> Self;
 
+    /// Each of the values eight times.
+    fn each(s: S, values: [f32; N]) -> Self;
+
     /// Loads the values at `i` of each slice, side by side.
     fn load(s: S, from: &[&mut [Eight]; N], i: usize) -> Self;
 
@@ -158,6 +161,11 @@ impl<S: Simd> Eights<S, 1> for f32x8<S> {
     #[inline(always)]
     fn repeat(eight: f32x8<S>) -> Self {
         eight
+    }
+
+    #[inline(always)]
+    fn each(s: S, [value]: [f32; 1]) -> Self {
+        Self::splat(s, value)
     }
 
     #[inline(always)]
@@ -175,6 +183,11 @@ impl<S: Simd> Eights<S, 2> for f32x16<S> {
     #[inline(always)]
     fn repeat(eight: f32x8<S>) -> Self {
         eight.combine(eight)
+    }
+
+    #[inline(always)]
+    fn each(s: S, [low, high]: [f32; 2]) -> Self {
+        f32x8::splat(s, low).combine(f32x8::splat(s, high))
     }
 
     #[inline(always)]

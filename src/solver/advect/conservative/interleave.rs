@@ -5,7 +5,7 @@ use super::parabola::ACROSS;
 use fearless_simd::prelude::*;
 
 use crate::simd::vectors::{Eight, Simd, any, deinterleave, either, f32x8, interleave, transposed};
-use crate::simd::{each_level, fetch, fetch_ahead};
+use crate::simd::{each_level, fetch_ahead};
 use crate::solver::storage::row_passes::Shared;
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.
@@ -16,53 +16,6 @@ pub struct LineLayout {
     pub along: usize,
     /// Number of lines, up to [`ACROSS`]; missing lines read as 0.
     pub count: usize,
-}
-
-/// Values in a line of the cache.
-const LINE: usize = 16;
-
-/// The lines after those that are swept: the sweep prefetches them cell by cell, so that memory works while it computes. The
-/// hardware's prefetcher stops at the end of each page.
-#[derive(Clone, Copy)]
-pub struct Ahead {
-    /// Lines of the cache that are fetched with the first cell: two of scalars, one of a velocity.
-    lines: [*const f32; 3],
-    /// Their distances from cell to cell \[values\].
-    steps: [usize; 3],
-}
-
-impl Ahead {
-    /// For the lines after `place`, from their cell `first` on; `velocity` is the one along them.
-    pub fn of(scalars: &Shared<'_, f32>, velocity: &[f32], place: LineLayout, first: usize) -> Self {
-        let LineLayout { at, across, along, .. } = place;
-        let from = at + ACROSS * across;
-        // Rows follow each other in memory. Across them, the last values are fetched: lines of the cache may begin among the others.
-        let ([scalar, face], step) = match across {
-            1 => ([4 * (from + first * along) + LINE - 1, from + first * along + ACROSS - 1], along),
-            _ => ([4 * from, from], ACROSS),
-        };
-        let velocity = velocity.as_ptr().wrapping_add(face);
-        let lines = [scalars.address(scalar), scalars.address(scalar + LINE), velocity];
-        Self { lines, steps: [4 * step, 4 * step, step] }
-    }
-
-    /// Fetches these of the lines only.
-    pub fn only(mut self, wanted: [bool; 3]) -> Self {
-        for n in 0..3 {
-            if !wanted[n] {
-                (self.lines[n], self.steps[n]) = (self.lines[2], 0);
-            }
-        }
-        self
-    }
-
-    /// Prefetches with cell i of the sweep.
-    #[inline(always)]
-    pub fn fetch(&self, i: usize) {
-        fetch(self.lines[0].wrapping_add(i * self.steps[0]));
-        fetch(self.lines[1].wrapping_add(i * self.steps[1]));
-        fetch(self.lines[2].wrapping_add(i * self.steps[2]));
-    }
 }
 
 /// Occupancy found by [`load`].
@@ -296,7 +249,7 @@ fn volumes_kernel<S: Simd>(
     let (one, by) = (s.splat_f32x8(1.0), s.splat_f32x8(factor));
     for (i, out) in out.iter_mut().enumerate() {
         let (low, high) = (&low[at + i * along..][..count], &high[at + i * along..][..count]);
-        fetch_ahead(low, LINE);
+        fetch_ahead(low, 2 * ACROSS);
         if let (Some(low), Some(high)) = (low.first_chunk(), high.first_chunk()) {
             out.store(by.mul_add(f32x8::load_array_ref(s, low) - f32x8::load_array_ref(s, high), one));
         } else {

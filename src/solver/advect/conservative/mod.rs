@@ -27,7 +27,8 @@
 
 use rayon::prelude::*;
 
-use self::interleave::{Ahead, Found, LineLayout};
+use self::interleave::{Found, LineLayout};
+use self::lines_ahead::Ahead;
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use self::strain::{EMPTIEST, Rounds, Strain};
 use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
@@ -43,6 +44,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
 mod interleave;
+mod lines_ahead;
 mod parabola;
 mod strain;
 mod strained_box;
@@ -430,7 +432,8 @@ impl Pass<'_> {
         let sweep = LineSweep { cells, walled, wraps, deep, upstream, decay };
         let mut held = [0; 4];
         let count = (0..4).filter(|&c| holds[c]).zip(&mut held).map(|(c, held)| *held = c).count();
-        let ahead = Ahead::of(scalars, &self.flow.velocity[axis], place, range[0]);
+        let steps = [place.at, place.across, place.along];
+        let ahead = Ahead::of(scalars, &self.flow.velocity[axis], steps, range[0]);
         for (pair, held) in held[..count].chunks(2).enumerate() {
             for &c in held {
                 if !is_whole {

@@ -7,7 +7,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::interleave::Ahead;
+use super::lines_ahead::Ahead;
 use crate::simd::vectors::{EIGHT, Eight, Eights, Floats, Simd, any, by_sign, f32x8, f32x16, flip};
 use crate::simd::{each_level, greatest};
 use crate::solver::advect::NEGLIGIBLE;
@@ -146,17 +146,16 @@ impl Lines {
             ahead,
         };
         let around = first - BEYOND..end + BEYOND;
-        let decays = sweep.decay.map(|decay| decay.map(|decay| Eight([decay; ACROSS])));
         match *scalars {
             [c] => {
                 let (values, ends) = ([&mut values[c][around]], [&mut ends[c][..]]);
-                stream(Streamed { values, ends, decay: decays.map(|decays| [decays[c]]) }, &course);
+                stream(Streamed { values, ends, decay: sweep.decay.map(|decay| [decay[c]]) }, &course);
             }
             [c, d] => {
                 let [p, q] = values.get_disjoint_mut([c, d]).expect("two scalars");
                 let [p_ends, q_ends] = ends.get_disjoint_mut([c, d]).expect("two scalars");
                 let values = [&mut p[around.clone()], &mut q[around]];
-                let decay = decays.map(|decays| [decays[c], decays[d]]);
+                let decay = sweep.decay.map(|decay| [decay[c], decay[d]]);
                 stream_two(Streamed { values, ends: [p_ends, q_ends], decay }, &course);
             }
             _ => {}
@@ -342,7 +341,7 @@ struct Course<'a> {
 struct Streamed<'a, const N: usize> {
     values: [&'a mut [Eight]; N],
     ends: [&'a mut [Eight]; N],
-    decay: Option<[Eight; N]>,
+    decay: Option<[f32; N]>,
 }
 
 each_level! { fn stream(scalar: Streamed<1>, course: &Course) = stream_kernel; }
@@ -389,10 +388,7 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
 ) {
     let n = volume.len();
     let (takes, share) = (&takes[..n + 1], &share[..n + 1]);
-    let (zero, mut factor) = (V::splat(s, 0.0), V::splat(s, 1.0));
-    if let (true, Some(mut decay)) = (LAST, decay) {
-        factor = V::load(s, &each_alone(&mut decay), 0);
-    }
+    let (zero, factor) = (V::splat(s, 0.0), V::each(s, decay.unwrap_or([1.0; N])));
     for values in &mut values {
         *values = &mut std::mem::take(values)[..n + 2 * BEYOND];
     }
@@ -433,13 +429,6 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
     m.store(&mut values, n + BEYOND - 1);
     first.store(&mut ends, 0);
     last.store(&mut ends, 1);
-}
-
-/// Each value as a slice of its own.
-#[inline(always)]
-fn each_alone<const N: usize>(values: &mut [Eight; N]) -> [&mut [Eight]; N] {
-    let mut rest = values.iter_mut();
-    std::array::from_fn(|_| rest.next().map(std::slice::from_mut).unwrap_or_default())
 }
 
 #[inline(always)]
