@@ -9,6 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -152,6 +154,9 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
+/// Whether a thread has begun to tell that memory has run out.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 #[inline]
 fn found(memory: *mut u8, size: usize) -> *mut u8 {
     // A thread that is being destroyed has no flag any more, and cannot handle an error.
@@ -163,6 +168,12 @@ fn found(memory: *mut u8, size: usize) -> *mut u8 {
 
 #[cold]
 fn give_up(size: usize) {
+    // Two threads may run out of memory at once: the first tells it and ends the process, which ends the other's wait. A request within
+    // the telling would come here, too.
+    if TOLD.swap(true, Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_secs(1));
+        end();
+    }
     let mut line = [0u8; 160];
     let length = {
         let mut rest = &mut line[..];
