@@ -154,8 +154,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// Whether a thread has begun to tell that memory has run out.
-static TOLD: AtomicBool = AtomicBool::new(false);
+/// Set by the thread that reports that memory has run out.
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 #[inline]
 fn found(memory: *mut u8, size: usize) -> *mut u8 {
@@ -168,9 +168,9 @@ fn found(memory: *mut u8, size: usize) -> *mut u8 {
 
 #[cold]
 fn give_up(size: usize) {
-    // Two threads may run out of memory at once: the first tells it and ends the process, which ends the other's wait. A request within
-    // the telling would come here, too.
-    if TOLD.swap(true, Ordering::Relaxed) {
+    // Several threads may run out of memory at once. The first reports it and ends the process; others wait for that. The wait is bounded,
+    // because the report itself could fail to allocate.
+    if REPORTED.swap(true, Ordering::Relaxed) {
         std::thread::sleep(Duration::from_secs(1));
         end();
     }

@@ -259,11 +259,11 @@ pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Re
     })
 }
 
-/// Most names of a folder that are looked at one by one. A network file system answers each with a round trip, and a run may have
-/// 100,000 frames; a listing of the folder takes a few round trips.
-const MOST_SINGLE_LOOKS: usize = 16;
+/// Most names of a folder that are checked one by one. On a network file system each check is a round trip, and a run may have 100,000
+/// frames; listing the folder takes a few round trips.
+const MOST_SINGLE_CHECKS: usize = 16;
 
-/// Those of `paths` that may exist, in their order: all that do, and perhaps others.
+/// Filters `paths` for names that may exist: keeps all that do, and perhaps others.
 fn perhaps_taken<'a>(paths: &[&'a Path]) -> Vec<&'a Path> {
     let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
     for path in paths {
@@ -271,7 +271,7 @@ fn perhaps_taken<'a>(paths: &[&'a Path]) -> Vec<&'a Path> {
     }
     let listings: BTreeMap<PathBuf, BTreeSet<String>> = counts
         .into_iter()
-        .filter(|&(_, count)| count > MOST_SINGLE_LOOKS)
+        .filter(|&(_, count)| count > MOST_SINGLE_CHECKS)
         .filter_map(|(folder, _)| listing(&folder).map(|names| (folder, names)))
         .collect();
     let may_exist = |path: &Path| {
@@ -281,7 +281,7 @@ fn perhaps_taken<'a>(paths: &[&'a Path]) -> Vec<&'a Path> {
     paths.iter().copied().filter(|path| may_exist(path)).collect()
 }
 
-/// Names of all entries of `folder`, without case, since some file systems know none. `None`: it cannot be listed.
+/// Lowercase names of all entries of `folder`, because some file systems ignore case. `None` if it cannot be listed.
 fn listing(folder: &Path) -> Option<BTreeSet<String>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| Some(caseless(&entry.ok()?.file_name()))).collect(),
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_free_names_are_not_looked_at_one_by_one() {
+    fn a_hundred_thousand_free_names_are_not_checked_one_by_one() {
         let dir = tempfile::tempdir().unwrap();
         let all: Vec<PathBuf> = (0..100_000).map(|n| dir.path().join(format!("F.{n}.npz"))).collect();
         let all: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
@@ -406,7 +406,7 @@ mod tests {
             matches!(prepare(all.iter().copied(), false), Err(OutputError::Exists(path)) if path == all[70_000])
         );
         assert!(prepare(all.iter().copied(), true).is_ok());
-        // A folder that is still to be made holds nothing.
+        // A folder that does not exist yet.
         let later: Vec<PathBuf> = (0..99).map(|n| dir.path().join(format!("later/{n}"))).collect();
         assert!(prepare(later.iter().map(PathBuf::as_path), false).is_ok());
     }

@@ -163,7 +163,7 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// A number for messages, with six digits: a product such as 36 × 0.01 has more, which say nothing.
+/// Rounds to six digits for messages: 36 × 0.01 is 0.35999998 in single precision.
 pub fn six_digits(x: f32) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(f64::from(x))
 }

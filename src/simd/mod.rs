@@ -52,13 +52,13 @@ pub const AHEAD: usize = 128;
 /// continue, and hardware prefetching stops at the end of each page.
 #[inline(always)]
 pub fn fetch_ahead<T>(values: &[T], ahead: usize) {
-    fetch(values.as_ptr().wrapping_add(ahead));
+    prefetch(values.as_ptr().wrapping_add(ahead));
 }
 
-/// Prefetches what `at` points at, if anything.
+/// Prefetches the cache line at an address, which may be invalid.
 #[inline(always)]
 #[allow(unsafe_code)]
-pub fn fetch<T>(at: *const T) {
+pub fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which may point anywhere.
     unsafe {

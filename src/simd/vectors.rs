@@ -4,8 +4,8 @@
 //! [`f32x16`]. [`each_level`](super::each_level) compiles it for each instruction set. All levels round the same, except that the
 //! baseline of x86-64 has no fused multiply-add.
 
+use fearless_simd::f32x4;
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x4, u32x8};
 pub use fearless_simd::{f32x8, f32x16};
 
 use super::LANES;
@@ -132,25 +132,20 @@ pub fn store<S: Simd>(values: f32x16<S>, lane: &mut Lane) {
     values.store_array(lane);
 }
 
-#[inline(always)]
-fn bits<S: Simd>(a: f32x8<S>) -> u32x8<S> {
-    a.bitcast()
-}
-
-/// A vector of single precision of any length.
+/// A single-precision vector of any length.
 pub trait Floats<S: Simd>: SimdFloat<S, Element = f32> {}
 
 impl<S: Simd, V: SimdFloat<S, Element = f32>> Floats<S> for V {}
 
-/// A vector of N times eight values.
+/// N groups of eight lanes in one vector.
 pub trait Eights<S: Simd, const N: usize>: Floats<S> {
-    /// The same eight values N times.
+    /// Repeats eight values in each group.
     fn repeat(eight: f32x8<S>) -> Self;
 
-    /// Each of the values eight times.
+    /// Broadcasts value n to group n.
     fn each(s: S, values: [f32; N]) -> Self;
 
-    /// Loads the values at `i` of each slice, side by side.
+    /// Loads element `i` of slice n into group n.
     fn load(s: S, from: &[&mut [Eight]; N], i: usize) -> Self;
 
     /// The inverse of [`load`](Self::load).
@@ -218,7 +213,7 @@ pub fn by_sign<S: Simd, V: Floats<S>>(by: V, positive: V, negated: V) -> V {
 /// Bitwise or: not ±0 where any of the two is not.
 #[inline(always)]
 pub fn either<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
-    (bits(a) | bits(b)).bitcast()
+    f32x8::from_bits(a.to_bits() | b.to_bits())
 }
 
 /// Returns true if any value is not ±0.

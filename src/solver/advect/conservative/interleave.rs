@@ -68,7 +68,7 @@ impl LineLayout {
 }
 
 each_level! {
-    /// Loads cells `range` of the lines into `out`, from its first element on. `fetches` prefetches those of the next lines.
+    /// Loads cells `range` of the lines into `out`, from its first element on. With `prefetches` the next lines are prefetched.
     ///
     /// # Safety
     /// No part of `scalars` that overlaps these cells may be alive, on this thread or another.
@@ -76,7 +76,7 @@ each_level! {
         scalars: &Shared<'_, f32>,
         place: LineLayout,
         range: [usize; 2],
-        fetches: bool,
+        prefetches: bool,
         out: [&mut [Eight]; 4],
         found: &mut Found,
     ) = load_kernel;
@@ -90,7 +90,7 @@ unsafe fn load_kernel<S: Simd>(
     scalars: &Shared<'_, f32>,
     place: LineLayout,
     range: [usize; 2],
-    fetches: bool,
+    prefetches: bool,
     [a, b, c, d]: [&mut [Eight]; 4],
     found: &mut Found,
 ) {
@@ -102,10 +102,10 @@ unsafe fn load_kernel<S: Simd>(
     for i in 0..n {
         // SAFETY: by the contract of this function; those of the last round are dropped.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
-        if fetches && place.across == 1 {
+        if prefetches && place.across == 1 {
             fetch_ahead(cells[0], 4 * ACROSS);
             fetch_ahead(cells[0], 6 * ACROSS);
-        } else if fetches {
+        } else if prefetches {
             // Two of the next eight lines at a time: each of their cache lines once.
             let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
             fetch_ahead(cells[l], next);

@@ -28,7 +28,7 @@
 use rayon::prelude::*;
 
 use self::interleave::{Found, LineLayout};
-use self::lines_ahead::Ahead;
+use self::next_lines::NextLines;
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use self::strain::{EMPTIEST, Rounds, Strain};
 use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
@@ -44,7 +44,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
 mod interleave;
-mod lines_ahead;
+mod next_lines;
 mod parabola;
 mod strain;
 mod strained_box;
@@ -404,7 +404,7 @@ impl Pass<'_> {
             return;
         }
         let mut found = Found { range: [0; 2], holds: [false; 4] };
-        // The sweep prefetches, but the loading where lines are not held from end to end, as the last ones were.
+        // Dense lines are prefetched during the sweep, others during the load. The lines before serve as the prediction.
         let early = !lines.dense;
         let inside = |[first, end]: [usize; 2]| first + HALO..end + HALO;
         let [a, b, c, d] = &mut lines.values;
@@ -430,10 +430,13 @@ impl Pass<'_> {
         }
         let decay = (self.ends[1] == axis).then_some(*self.decay);
         let sweep = LineSweep { cells, walled, wraps, deep, upstream, decay };
-        let mut held = [0; 4];
-        let count = (0..4).filter(|&c| holds[c]).zip(&mut held).map(|(c, held)| *held = c).count();
-        let steps = [place.at, place.across, place.along];
-        let ahead = Ahead::of(scalars, &self.flow.velocity[axis], steps, range[0]);
+        let (mut held, mut count) = ([0; 4], 0);
+        for c in (0..4).filter(|&c| holds[c]) {
+            held[count] = c;
+            count += 1;
+        }
+        let strides = [place.at, place.across, place.along];
+        let next = NextLines::after(scalars, &self.flow.velocity[axis], strides, range[0]);
         for (pair, held) in held[..count].chunks(2).enumerate() {
             for &c in held {
                 if !is_whole {
@@ -442,8 +445,8 @@ impl Pass<'_> {
                 self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
             }
             let halves = [pair == 0, pair == 1 || count <= 2].map(|half| half && !early);
-            let ahead = ahead.only([halves[0], halves[1], pair == 0]);
-            lines.advance(held, sweep, ahead);
+            let next = next.only([halves[0], halves[1], pair == 0]);
+            lines.advance(held, sweep, next);
             held.iter().for_each(|&c| self.count_sides(lines, c, bundle, &mut left[c]));
         }
         let [low, high] = self.flow.layout.cell_planes();

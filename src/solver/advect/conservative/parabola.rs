@@ -7,7 +7,7 @@
 
 use fearless_simd::prelude::*;
 
-use super::lines_ahead::Ahead;
+use super::next_lines::NextLines;
 use crate::simd::vectors::{EIGHT, Eight, Eights, Floats, Simd, any, by_sign, f32x8, f32x16, flip};
 use crate::simd::{each_level, greatest};
 use crate::solver::advect::NEGLIGIBLE;
@@ -40,7 +40,7 @@ pub struct Lines {
     pub volume: Vec<Eight>,
     /// Whether all volumes are 1.
     pub whole: bool,
-    /// Whether almost all cells of the last lines were swept.
+    /// True if almost all cells of the lines before were swept.
     pub dense: bool,
     ones: Vec<Eight>,
     /// Volume of air that crosses the face below each cell, in cells.
@@ -128,42 +128,42 @@ impl Lines {
     }
 
     /// Advects `scalars`, one or two: values become contents.
-    pub fn advance(&mut self, scalars: &[usize], sweep: LineSweep, ahead: Ahead) {
+    pub fn advance(&mut self, scalars: &[usize], sweep: LineSweep, next: NextLines) {
         if sweep.deep {
             for (n, &c) in scalars.iter().enumerate() {
-                self.advance_far(c, sweep, if n == 0 { ahead } else { ahead.only([false; 3]) });
+                self.advance_far(c, sweep, if n == 0 { next } else { next.only([false; 3]) });
             }
             return;
         }
         let [first, end] = sweep.cells;
         let Self { values, volume, whole, ones, open, ends, takes, share, .. } = self;
-        let course = Course {
+        let shared = SharedInputs {
             open: &open[first - BEYOND..end + 1 + BEYOND],
             crossing: [&takes[first..end + 1], &share[first..end + 1]],
             volume: &if *whole { ones } else { volume }[first..end],
             walled: sweep.walled,
             wraps: sweep.wraps,
-            ahead,
+            next,
         };
         let around = first - BEYOND..end + BEYOND;
         match *scalars {
             [c] => {
                 let (values, ends) = ([&mut values[c][around]], [&mut ends[c][..]]);
-                stream(Streamed { values, ends, decay: sweep.decay.map(|decay| [decay[c]]) }, &course);
+                stream(Swept { values, ends, decay: sweep.decay.map(|decay| [decay[c]]) }, &shared);
             }
             [c, d] => {
                 let [p, q] = values.get_disjoint_mut([c, d]).expect("two scalars");
                 let [p_ends, q_ends] = ends.get_disjoint_mut([c, d]).expect("two scalars");
                 let values = [&mut p[around.clone()], &mut q[around]];
                 let decay = sweep.decay.map(|decay| [decay[c], decay[d]]);
-                stream_two(Streamed { values, ends: [p_ends, q_ends], decay }, &course);
+                stream_two(Swept { values, ends: [p_ends, q_ends], decay }, &shared);
             }
-            _ => {}
+            _ => unreachable!("one or two scalars"),
         }
     }
 
     /// Advects scalar `c` where some air crosses more than one cell.
-    fn advance_far(&mut self, c: usize, sweep: LineSweep, ahead: Ahead) {
+    fn advance_far(&mut self, c: usize, sweep: LineSweep, next: NextLines) {
         let [first, end] = sweep.cells;
         let Self { values, volume, whole, ones, courant, open, ends, takes, share, sides, flux, .. } = self;
         let volume = if *whole { ones } else { volume };
@@ -185,7 +185,7 @@ impl Lines {
             }
         }
         let faces = [first, end + 1, sweep.upstream];
-        cross([&values[c], low, high, volume], courant, crossing, faces, ahead, flux);
+        cross([&values[c], low, high, volume], courant, crossing, faces, next, flux);
         if sweep.wraps {
             flux[end] = flux[first];
         }
@@ -260,8 +260,8 @@ fn walled_edge<S: Simd, V: Eights<S, N>, const N: usize>(
     [a, b, c, d, e, f]: [V; 6],
     open: &[Eight],
 ) -> V {
-    let (o0, o1): (V, V) = (same(s, &open[0]), same(s, &open[1]));
-    let (o3, o4): (V, V) = (same(s, &open[3]), same(s, &open[4]));
+    let (o0, o1): (V, V) = (load_repeated(s, &open[0]), load_repeated(s, &open[1]));
+    let (o3, o4): (V, V) = (load_repeated(s, &open[3]), load_repeated(s, &open[4]));
     let b = by_sign(o1, b, c);
     let a = by_sign(o0.min(o1), a, b);
     let e = by_sign(o3, e, d);
@@ -307,7 +307,7 @@ fn mean_over<S: Simd, V: Floats<S>>(s: S, share: V, [mean, near, far]: [V; 3]) -
 /// The contents of a cell of value q after the fluxes through its faces.
 #[inline(always)]
 fn moved<S: Simd, V: Eights<S, N>, const N: usize>(s: S, q: V, volume: &Eight, [below, above]: [V; 2]) -> V {
-    q.mul_add(same::<S, V, N>(s, volume), below - above)
+    q.mul_add(load_repeated::<S, V, N>(s, volume), below - above)
 }
 
 /// The value at the end of a step, clamped; negligible values become 0.
@@ -318,64 +318,65 @@ fn decayed<S: Simd, V: Floats<S>>(s: S, m: V, decay: V) -> V {
     value.abs().simd_lt(V::splat(s, NEGLIGIBLE)).select(V::splat(s, 0.0), value)
 }
 
-/// A value in each group of eight.
+/// Loads eight values into each group.
 #[inline(always)]
-fn same<S: Simd, V: Eights<S, N>, const N: usize>(s: S, value: &Eight) -> V {
+fn load_repeated<S: Simd, V: Eights<S, N>, const N: usize>(s: S, value: &Eight) -> V {
     V::repeat(value.load(s))
 }
 
-/// What the sweep of any scalar reads.
+/// Inputs of a sweep that all scalars share.
 #[derive(Clone, Copy)]
-struct Course<'a> {
+struct SharedInputs<'a> {
     open: &'a [Eight],
-    /// Volume that crosses each face, and its share of the cell's.
+    /// Volume that crosses each face, and its share of the upstream cell's volume.
     crossing: [&'a [Eight]; 2],
     volume: &'a [Eight],
     walled: bool,
     wraps: bool,
-    ahead: Ahead,
+    next: NextLines,
 }
 
-/// Scalars: their values from [`BEYOND`] cells before the first to as many after the last, fluxes through the first and the last face,
-/// and in the last sweep decay factors.
-struct Streamed<'a, const N: usize> {
+/// N scalars that are swept together.
+struct Swept<'a, const N: usize> {
+    /// Values, with [`BEYOND`] cells more at each end.
     values: [&'a mut [Eight]; N],
+    /// Fluxes through the first and the last face.
     ends: [&'a mut [Eight]; N],
+    /// Decay factors in the last sweep of a step.
     decay: Option<[f32; N]>,
 }
 
-each_level! { fn stream(scalar: Streamed<1>, course: &Course) = stream_kernel; }
+each_level! { fn stream(scalar: Swept<1>, shared: &SharedInputs) = stream_kernel; }
 
 #[inline(always)]
-fn stream_kernel<S: Simd>(s: S, scalar: Streamed<1>, course: &Course) {
-    stream_any::<S, f32x8<S>, 1>(s, scalar, course);
+fn stream_kernel<S: Simd>(s: S, scalar: Swept<1>, shared: &SharedInputs) {
+    stream_any::<S, f32x8<S>, 1>(s, scalar, shared);
 }
 
-each_level! { fn stream_two(scalars: Streamed<2>, course: &Course) = two_kernel; }
+each_level! { fn stream_two(scalars: Swept<2>, shared: &SharedInputs) = two_kernel; }
 
-/// With registers of sixteen values two scalars share them. The chain of operations of a cell is long; the processor finds the next
-/// cells' among half as many instructions.
+/// Two scalars share registers of sixteen lanes, where there are any: half as many instructions.
 #[inline(always)]
-fn two_kernel<S: Simd>(s: S, scalars: Streamed<2>, course: &Course) {
+fn two_kernel<S: Simd>(s: S, scalars: Swept<2>, shared: &SharedInputs) {
     if <S::f32s as SimdBase<S>>::LEN >= 2 * ACROSS {
-        stream_any::<S, f32x16<S>, 2>(s, scalars, course);
+        stream_any::<S, f32x16<S>, 2>(s, scalars, shared);
         return;
     }
-    let Streamed { values, ends, decay } = scalars;
-    // A loop and no closure, which would be compiled for the baseline.
+    let Swept { values, ends, decay } = scalars;
+    // A closure would be compiled for the baseline instruction set.
     for (c, (values, ends)) in values.into_iter().zip(ends).enumerate() {
         let decay = decay.map(|decay| [decay[c]]);
-        stream_kernel(s, Streamed { values: [values], ends: [ends], decay }, course);
+        stream_kernel(s, Swept { values: [values], ends: [ends], decay }, shared);
     }
 }
 
 #[inline(always)]
-fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: Streamed<N>, course: &Course) {
-    match (course.walled, scalars.decay.is_some()) {
-        (false, false) => stream_along::<S, V, N, false, false>(s, scalars, course),
-        (false, true) => stream_along::<S, V, N, false, true>(s, scalars, course),
-        (true, false) => stream_along::<S, V, N, true, false>(s, scalars, course),
-        (true, true) => stream_along::<S, V, N, true, true>(s, scalars, course),
+fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: Swept<N>, shared: &SharedInputs) {
+    match (shared.walled, scalars.decay.is_some()) {
+        (false, false) => stream_along::<S, V, N, false, false>(s, scalars, shared),
+        (false, true) => stream_along::<S, V, N, false, true>(s, scalars, shared),
+        (true, false) => stream_along::<S, V, N, true, false>(s, scalars, shared),
+        (true, true) => stream_along::<S, V, N, true, true>(s, scalars, shared),
     }
 }
 
@@ -383,8 +384,8 @@ fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: Streamed<
 #[inline(always)]
 fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, const LAST: bool>(
     s: S,
-    Streamed { mut values, mut ends, decay }: Streamed<N>,
-    &Course { open, crossing: [takes, share], volume, wraps, ahead, .. }: &Course,
+    Swept { mut values, mut ends, decay }: Swept<N>,
+    &SharedInputs { open, crossing: [takes, share], volume, wraps, next, .. }: &SharedInputs,
 ) {
     let n = volume.len();
     let (takes, share) = (&takes[..n + 1], &share[..n + 1]);
@@ -403,11 +404,11 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
     let mut low = face::<S, V, N, WALLED>(s, w, open, 0);
     let (mut first, mut crossed) = (zero, zero);
     for i in 0..n {
-        ahead.fetch(i);
+        next.prefetch(i);
         w = [w[1], w[2], w[3], w[4], w[5], V::load(s, &values, i + 2 * BEYOND)];
         let high = face::<S, V, N, WALLED>(s, w, open, i + 1);
         let here = cell::<S, V, N, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
-        let crossing = [same::<S, V, N>(s, &takes[i]), same::<S, V, N>(s, &share[i])];
+        let crossing = [load_repeated::<S, V, N>(s, &takes[i]), load_repeated::<S, V, N>(s, &share[i])];
         let flux = through(s, crossing, before, here);
         if i == 0 {
             first = flux;
@@ -421,7 +422,7 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
     let last = if wraps {
         first
     } else {
-        let crossing = [same::<S, V, N>(s, &takes[n]), same::<S, V, N>(s, &share[n])];
+        let crossing = [load_repeated::<S, V, N>(s, &takes[n]), load_repeated::<S, V, N>(s, &share[n])];
         through(s, crossing, before, [V::load(s, &values, n + BEYOND), zero, zero])
     };
     let m = moved::<S, V, N>(s, before[0], &volume[n - 1], [crossed, last]);
@@ -431,6 +432,7 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
     last.store(&mut ends, 1);
 }
 
+/// The values of six cells.
 #[inline(always)]
 fn six<S: Simd, V: Eights<S, N>, const N: usize>(s: S, values: &[&mut [Eight]; N], from: usize) -> [V; 6] {
     [
@@ -441,6 +443,14 @@ fn six<S: Simd, V: Eights<S, N>, const N: usize>(s: S, values: &[&mut [Eight]; N
         V::load(s, values, from + 4),
         V::load(s, values, from + 5),
     ]
+}
+
+/// As [`six`], from one scalar that is only read.
+#[inline(always)]
+fn six_of<S: Simd>(s: S, values: &[Eight], from: usize) -> [f32x8<S>; 6] {
+    let values: &[Eight; 6] = values[from..].first_chunk().expect("cells beyond both ends");
+    let [a, b, c, d, e, f] = values;
+    [a.load(s), b.load(s), c.load(s), d.load(s), e.load(s), f.load(s)]
 }
 
 /// The edge at the face below cell i, from the values of cells i − 3 to i + 2.
@@ -464,7 +474,8 @@ fn cell<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
     i: usize,
 ) -> [V; 3] {
     if WALLED {
-        let (below, above): (V, V) = (same(s, &open[i + BEYOND]), same(s, &open[i + BEYOND + 1]));
+        let (below, above): (V, V) =
+            (load_repeated(s, &open[i + BEYOND]), load_repeated(s, &open[i + BEYOND + 1]));
         (a, low) = (by_sign(below, a, c), by_sign(below, low, c));
         (b, high) = (by_sign(above, b, c), by_sign(above, high, c));
     }
@@ -482,13 +493,6 @@ fn fit_kernel<S: Simd>(s: S, values: &[Eight], open: &[Eight], walled: bool, [lo
     } else {
         fit_along::<S, false>(s, values, open, [low, high]);
     }
-}
-
-#[inline(always)]
-fn six_of<S: Simd>(s: S, values: &[Eight], from: usize) -> [f32x8<S>; 6] {
-    let values: &[Eight; 6] = values[from..].first_chunk().expect("cells beyond both ends");
-    let [a, b, c, d, e, f] = values;
-    [a.load(s), b.load(s), c.load(s), d.load(s), e.load(s), f.load(s)]
 }
 
 #[inline(always)]
@@ -515,7 +519,7 @@ each_level! {
         courant: &[Eight],
         crossing: [&[Eight]; 2],
         faces: [usize; 3],
-        ahead: Ahead,
+        next: NextLines,
         flux: &mut [Eight],
     ) = cross_kernel;
 }
@@ -529,13 +533,13 @@ fn cross_kernel<S: Simd>(
     courant: &[Eight],
     [takes, share]: [&[Eight]; 2],
     faces: [usize; 3],
-    ahead: Ahead,
+    next: NextLines,
     flux: &mut [Eight],
 ) {
     let (zero, least_volume) = (s.splat_f32x8(0.0), s.splat_f32x8(LEAST_VOLUME));
     for face in faces[0]..faces[1] {
         let at = face - faces[0];
-        ahead.fetch(at);
+        next.prefetch(at);
         let crossing = [takes[at].load(s), share[at].load(s)];
         let mut sum = through(s, crossing, stored(s, fields, face - 1), stored(s, fields, face));
         let x = courant[face].load(s);
