@@ -14,7 +14,7 @@ use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
-use crate::solver::storage::row_passes::PerThread;
+use crate::solver::storage::row_passes::{PerThread, planes_of_task};
 
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
@@ -27,7 +27,7 @@ impl Saved for Iterative {
     }
 }
 
-/// Planes whose gradient one task subtracts. Each task merges one extra plane of pressure.
+/// Most planes whose gradient one task subtracts. Each task merges one extra plane of pressure.
 const SLAB: usize = 16;
 
 /// The pressure system of one box.
@@ -212,12 +212,13 @@ impl Iterative {
         // The last slab has the faces on the upper side too.
         let inside = layout.span([low as isize, (if high == nz { nz + 1 } else { high }) as isize]);
         let [u, v, w] = velocity.each_mut().map(|field| &mut field[inside.clone()]);
-        let chunk = SLAB * layout.plane;
+        let in_task = planes_of_task(high - low, SLAB);
+        let chunk = in_task * layout.plane;
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
         tasks.enumerate().for_each(|(task, ((u, v), w))| {
             let mut mine = self.planes.mine();
             let [values, below] = &mut *mine;
-            let k0 = low + task * SLAB;
+            let k0 = low + task * in_task;
             if k0 > 0 {
                 self.pressure(k0 - 1, below);
             } else if is_periodic(ends[2]) {

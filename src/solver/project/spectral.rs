@@ -21,9 +21,9 @@ use crate::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::{Ranks, Stack};
-use crate::solver::storage::row_passes::PerThread;
+use crate::solver::storage::row_passes::{PerThread, planes_of_task};
 
-/// Planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;
+/// Most planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;
 /// fewer keep more threads busy.
 const SLAB: usize = 16;
 
@@ -178,7 +178,8 @@ impl Spectral {
         let (layout, nz) = (*layout, layout.dims.nz);
         let [low, high] = layout.within([0, nz as isize + 1]);
         let [u, v, w] = velocity;
-        let chunk = SLAB * layout.plane;
+        let in_task = planes_of_task((high - low) as usize, SLAB);
+        let chunk = in_task * layout.plane;
         let inside = layout.span([low, high]);
         let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside.clone()]);
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
@@ -197,7 +198,7 @@ impl Spectral {
                     y.write_values(work, columns, pitch);
                 }
             };
-            let k0 = low as usize + task * SLAB;
+            let k0 = low as usize + task * in_task;
             let planes =
                 u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
             if k0 > 0 {

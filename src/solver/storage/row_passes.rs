@@ -13,6 +13,14 @@ use crate::simd::fence;
 
 /// Rows in one unit of work.
 const ROWS: usize = 16;
+/// Fewest planes of one task, see [`planes_of_task`].
+const FEWEST: usize = 4;
+
+/// Planes of one task of a pass that computes some planes anew where a task begins, so that long tasks are cheap: `most` of all
+/// `count`, and fewer where threads would have none.
+pub fn planes_of_task(count: usize, most: usize) -> usize {
+    count.div_ceil(rayon::current_num_threads()).clamp(FEWEST.min(most), most)
+}
 
 /// The units of work that hold rows of the planes `ks`: the first, and the positions of their values.
 fn units(layout: Layout, ks: [isize; 2]) -> (usize, Range<usize>) {
