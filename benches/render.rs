@@ -24,7 +24,7 @@ fn snapshot(cells: usize) -> Snapshot {
 
 fn light(c: &mut Criterion) {
     let mut group = c.benchmark_group("light volume");
-    for cells in [64, 128] {
+    for cells in [64, 128, 256] {
         let (snapshot, look) = (snapshot(cells), Look::default());
         let mut light = LightVolume::default();
         group.bench_function(BenchmarkId::from_parameter(cells), |b| b.iter(|| light.bake(&snapshot, &look)));

@@ -405,7 +405,7 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
         let both = near.filter_map(|row| rows[row]).reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
         both.map_or(0..0, |[first, last]| first.saturating_sub(2)..(last + 3).min(points.nx))
     };
-    (0..rows.len()).map(span).collect()
+    (0..rows.len()).into_par_iter().with_min_len(points.ny).map(span).collect()
 }
 
 /// Depth towards the sun; of a large one, the effective depth over seven points of its disc.

@@ -7,6 +7,8 @@
 //!
 //! Between columns the [`root`] of the depth is interpolated.
 
+use rayon::prelude::*;
+
 use super::Points;
 use crate::grid::Dims;
 use crate::simd::dispatch;
@@ -31,6 +33,33 @@ pub(super) fn sweep(field: Points, extinction: f32, s: [f32; 3], out: &mut Vec<f
     out.resize(field.dims.cells(), 0.0);
     let columns = Columns::new(field, extinction, s);
     columns.sweep(out);
+}
+
+/// Points of a layer that is worth several threads, and points for which each of them is.
+const LARGE: usize = 1 << 13;
+const WORTH: usize = 1 << 10;
+
+/// Rows of one layer that one thread works on.
+#[derive(Clone)]
+struct Task {
+    /// What the columns of the row beyond have passed.
+    beyond: Vec<f32>,
+    /// Two rows of points, with a point more at either end, and two of columns.
+    density: [Vec<f32>; 2],
+    at_columns: [Vec<f32>; 2],
+    roots: Vec<f32>,
+}
+
+impl Task {
+    fn new(width: usize) -> Self {
+        let values = |more: usize| vec![0.0; width + more];
+        Self {
+            beyond: values(1),
+            density: [values(2), values(2)],
+            at_columns: [values(1), values(1)],
+            roots: values(0),
+        }
+    }
 }
 
 /// The columns of one direction. `axis` is the one along which `s` is longest; layers are stored with `u`, the other axis
@@ -76,34 +105,73 @@ impl<'a> Columns<'a> {
             self.size[a] + 1 + (last - first[a]) as usize
         });
         let mut passed = vec![0.0_f32; count[0] * count[1]];
-        // A layer with its first row and column twice, for the columns before it, and its last once more.
         let [width, height] = self.size;
-        let mut density = vec![0.0_f32; (width + 2) * (height + 2)];
-        let (mut at_columns, mut roots) = (vec![0.0_f32; (width + 1) * (height + 1)], vec![0.0_f32; width]);
+        let threads = if width * height < LARGE { 1 } else { rayon::current_num_threads() };
+        let in_task = height.div_ceil(threads).max(WORTH.div_ceil(width)).min(height);
+        let mut tasks = vec![Task::new(width); height.div_ceil(in_task)];
         for n in 0..layers {
-            self.load(n, &mut density);
             let shift = self.offset.map(|offset| n as f32 * offset);
             let base = [0, 1].map(|a| (shift[a].floor() as isize - first[a]) as usize);
-            let [f, g] = [0, 1].map(|a| shift[a] - shift[a].floor());
-            for v in 0..=height {
-                let at = &mut at_columns[v * (width + 1)..][..width + 1];
-                // Column v lies the fraction g before the point v.
-                let rows = [v, v + 1].map(|v| &density[v * (width + 2)..][..width + 2]);
-                bilinear(at, [rows[1], rows[0]], [1, 0], [f, g]);
-                let passed = &mut passed[(base[1] + v) * count[0] + base[0]..][..width + 1];
-                // The first layer lies half a spacing outside of the box.
-                let half = if n == 0 { -self.half } else { self.half };
-                grow(passed, at, half);
+            let between = [0, 1].map(|a| shift[a] - shift[a].floor());
+            let row =
+                |v: usize| (base[1] + v) * count[0] + base[0]..(base[1] + v) * count[0] + base[0] + width + 1;
+            // A task needs a row more, which the next one changes at the same time.
+            for (task, last) in tasks.iter_mut().zip(1..) {
+                task.beyond.copy_from_slice(&passed[row((last * in_task).min(height))]);
             }
-            for v in 0..height {
-                let rows = [v, v + 1].map(|v| &at_columns[v * (width + 1)..][..width + 1]);
-                bilinear(&mut roots, rows, [0, 1], [f, g]);
-                self.store(n, v, &roots, out);
-            }
+            let columns =
+                passed[base[1] * count[0]..][..height * count[0]].par_chunks_mut(in_task * count[0]);
+            let points = self.layer(n, out).par_chunks_mut(in_task * self.stride[1]);
+            tasks.par_iter_mut().zip(columns.zip(points)).enumerate().for_each(
+                |(task, (own, (columns, points)))| {
+                    let columns =
+                        columns.chunks_exact_mut(count[0]).map(|row| &mut row[base[0]..][..width + 1]);
+                    self.sweep_rows(n, task * in_task, between, columns, own, points);
+                },
+            );
             if n == 0 {
                 passed.fill(0.0);
+            } else {
+                passed[row(height)].copy_from_slice(&tasks[tasks.len() - 1].beyond);
             }
         }
+    }
+
+    /// The depth at rows of the points of layer `n`, from row `v` on, and what their columns have passed after it.
+    fn sweep_rows<'r>(
+        &self,
+        n: usize,
+        mut v: usize,
+        between: [f32; 2],
+        columns: impl Iterator<Item = &'r mut [f32]>,
+        task: &'r mut Task,
+        points: &mut [f32],
+    ) {
+        let Task { beyond, density: [below, above], at_columns: [last, next], roots } = task;
+        // The first layer lies half a spacing outside of the box.
+        let half = if n == 0 { -self.half } else { self.half };
+        self.load(n, v.saturating_sub(1), above);
+        let mut points = points.chunks_mut(self.stride[1]);
+        for (r, passed) in columns.chain([&mut beyond[..]]).enumerate() {
+            std::mem::swap(below, above);
+            std::mem::swap(last, next);
+            self.load(n, v.min(self.size[1] - 1), above);
+            // A column lies the fraction before the point.
+            bilinear(next, [above, below], [1, 0], between);
+            grow(passed, next, half);
+            if r > 0 {
+                let row = points.next().expect("a row of points for each pair of rows of columns");
+                bilinear(roots, [last, next], [0, 1], between);
+                self.store(n, roots, row);
+            }
+            v += 1;
+        }
+    }
+
+    /// The points of the box that include those of layer `n`, row after row.
+    fn layer<'o>(&self, n: usize, out: &'o mut [f32]) -> &'o mut [f32] {
+        let [width, height] = self.size;
+        if self.axis == 2 { &mut out[self.start(n)..][..width * height] } else { out }
     }
 
     /// Index in memory of the `n`th layer from the light.
@@ -112,21 +180,19 @@ impl<'a> Columns<'a> {
         (if self.from_top { last - n } else { n }) * stride(self.field.dims, self.axis)
     }
 
-    fn load(&self, n: usize, layer: &mut [f32]) {
-        let [width, height] = self.size;
-        for (row, v) in
-            layer.chunks_exact_mut(width + 2).zip((0..1).chain(0..height).chain(height - 1..height))
-        {
-            let from = self.field.values[self.start(n) + v * self.stride[1]..].iter();
-            let inner = &mut row[1..=width];
-            inner.iter_mut().zip(from.step_by(self.stride[0])).for_each(|(to, x)| *to = *x);
-            (row[0], row[width + 1]) = (row[1], row[width]);
-        }
+    /// Row `v` of layer `n`, its first and last value twice.
+    fn load(&self, n: usize, v: usize, row: &mut [f32]) {
+        let width = self.size[0];
+        let from = self.field.values[self.start(n) + v * self.stride[1]..].iter();
+        row[1..=width].iter_mut().zip(from.step_by(self.stride[0])).for_each(|(to, x)| *to = *x);
+        (row[0], row[width + 1]) = (row[1], row[width]);
     }
 
-    fn store(&self, n: usize, v: usize, roots: &[f32], out: &mut [f32]) {
-        let to = out[self.start(n) + v * self.stride[1]..].iter_mut();
-        to.step_by(self.stride[0]).zip(roots).for_each(|(to, root)| *to = squared(*root));
+    /// Writes depths to a row of layer `n`, of the points between one row and the next.
+    fn store(&self, n: usize, roots: &[f32], points: &mut [f32]) {
+        let within = if self.axis == 2 { 0 } else { self.start(n) };
+        let to = points[within..].iter_mut().step_by(self.stride[0]);
+        to.zip(roots).for_each(|(to, root)| *to = squared(*root));
     }
 }
 
@@ -174,4 +240,27 @@ fn grow_kernel<const FMA: bool>(passed: &mut [f32], density: &mut [f32], half: f
 
 fn stride(dims: Dims, axis: usize) -> usize {
     [1, dims.nx, dims.nx * dims.ny][axis]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// For each axis that light may run along, to either side, with layers large enough for several threads.
+    #[test]
+    fn same_bits_on_any_number_of_threads() {
+        let dims = Dims { nx: 97, ny: 110, nz: 101 };
+        let values: Vec<f32> = (0..dims.cells()).map(|n| (n % 13 * (n % 7)) as f32).collect();
+        let field = Points { dims, spacing: [0.01, 0.011, 0.012], values: &values };
+        for s in [[0.8, 0.36, 0.48], [-0.48, 0.8, 0.36], [0.36, -0.48, -0.8]] {
+            let depths = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut out = Vec::new();
+                pool.install(|| sweep(field, 0.7, s, &mut out));
+                out
+            };
+            let alone = depths(1);
+            assert!(alone.iter().any(|&x| x > 1.0) && [2, 5].iter().all(|&n| depths(n) == alone), "{s:?}");
+        }
+    }
 }
