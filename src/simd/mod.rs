@@ -10,9 +10,11 @@ mod level;
 pub mod transpose;
 pub mod vectors;
 
+#[cfg(target_arch = "x86_64")]
+pub use level::Level;
 #[cfg(test)]
 pub use level::levels;
-pub use level::{Baseline, Level, LevelError, Token, check, level, token};
+pub use level::{Baseline, LevelError, Token, check, level, token};
 #[cfg(feature = "cli")]
 pub use level::{instruction_sets, level_name};
 

@@ -1,7 +1,9 @@
 //! The vector of a ray packet: one float for each ray, on the tokens of [`crate::simd`].
 
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::f32x16;
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x4, f32x8, f32x16, i32x8, u32x8};
+use fearless_simd::{f32x4, f32x8, i32x8, u32x8};
 use half::f16;
 
 use super::texels::{Corners, Texels};
@@ -86,6 +88,7 @@ pub(super) fn store_eight<S: Simd>(s: S, values: [f32x8<S>; 4], to: &mut [[f32; 
 }
 
 /// [`Packets::store`] of sixteen rays.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn store_sixteen<S: Simd>(s: S, values: [f32x16<S>; 4], to: &mut [[f32; 4]]) {
     let [a, b, c, d] = values.map(|x| x.split());

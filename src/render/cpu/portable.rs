@@ -4,7 +4,9 @@ use fearless_simd::prelude::*;
 use fearless_simd::{f32x8, i32x8, u16x8, u32x8};
 use half::f16;
 
-use super::packets::{Eights, Packets, ROUND, sample_eight, store_eight};
+#[cfg(target_arch = "x86_64")]
+use super::packets::ROUND;
+use super::packets::{Eights, Packets, sample_eight, store_eight};
 use super::spline_taps::sample_spline_eight;
 use super::texels::Texels;
 use crate::simd::Baseline;
