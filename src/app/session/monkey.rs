@@ -1,5 +1,7 @@
 //! Random events on the panel and the view, as many as desired: no panic, and no unlimited growth of memory.
 
+use std::process::Command;
+
 use egui::{Context, Event, Key, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2, vec2};
 
 use super::*;
@@ -198,13 +200,26 @@ fn play(seed: u64, events: usize) {
     assert!(finite(&monkey.session));
 }
 
+/// Plays in a process of its own: other tests of this one take and free memory at the same time.
+fn play_alone(test: &str, seed: u64, events: usize) {
+    if std::env::args().any(|argument| argument == "--exact") {
+        return play(seed, events);
+    }
+    let test = format!("{}::{test}", module_path!().split_once("::").expect("a module of a crate").1);
+    let program = std::env::current_exe().expect("tests have a path");
+    let run =
+        Command::new(program).args(["--exact", &test, "--include-ignored", "--nocapture"]).output().unwrap();
+    let told = [run.stdout, run.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(run.status.success() && told[0].contains("1 passed"), "{}{}", told[0], told[1]);
+}
+
 #[test]
 fn a_few_hundred_random_events_break_nothing() {
-    play(0x9e37_79b9_7f4a_7c15, 400);
+    play_alone("a_few_hundred_random_events_break_nothing", 0x9e37_79b9_7f4a_7c15, 400);
 }
 
 #[test]
 #[ignore = "takes a minute"]
 fn ten_thousand_random_events_break_nothing() {
-    play(0x2545_f491_4f6c_dd1d, 10_000);
+    play_alone("ten_thousand_random_events_break_nothing", 0x2545_f491_4f6c_dd1d, 10_000);
 }
