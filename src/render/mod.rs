@@ -14,8 +14,8 @@
 //! integrates exactly what a constant medium would give, so the picture of a uniform slab does not depend on
 //! the step.
 //!
-//! [`CpuRenderer`] renders on the processor's threads, without OpenGL. With the feature `viewer`, [`Renderer`] and
-//! [`Offscreen`] do the same in OpenGL. Both give linear radiance, then a tone map.
+//! [`CpuRenderer`] renders on the processor's threads, without OpenGL. With the feature `viewer`, `Renderer` and
+//! `Offscreen` do the same in OpenGL. Both give linear radiance, then a tone map.
 
 mod background;
 mod bricks;
