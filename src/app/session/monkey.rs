@@ -200,7 +200,7 @@ fn play(seed: u64, events: usize) {
     assert!(finite(&monkey.session));
 }
 
-/// Plays in a process of its own: other tests of this one take and free memory at the same time.
+/// Plays in a separate process: the check of resident memory would count the allocations of concurrent tests.
 fn play_alone(test: &str, seed: u64, events: usize) {
     if std::env::args().any(|argument| argument == "--exact") {
         return play(seed, events);

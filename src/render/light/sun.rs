@@ -35,18 +35,20 @@ pub(super) fn sweep(field: Points, extinction: f32, s: [f32; 3], out: &mut Vec<f
     columns.sweep(out);
 }
 
-/// Points of a layer that is worth several threads, and points for which each of them is.
+/// Fewest points of a layer that is swept in parallel, and fewest points of one task.
 const LARGE: usize = 1 << 13;
-const WORTH: usize = 1 << 10;
+const FEWEST: usize = 1 << 10;
 
-/// Rows of one layer that one thread works on.
+/// Scratch memory of a task: the sweep of consecutive rows of one layer.
 #[derive(Clone)]
 struct Task {
-    /// What the columns of the row beyond have passed.
-    beyond: Vec<f32>,
-    /// Two rows of points, with a point more at either end, and two of columns.
+    /// Optical depth of the columns in the row after the last. The next task updates that row at the same time.
+    next_depth: Vec<f32>,
+    /// Density at two rows of points, padded by one point at either end.
     density: [Vec<f32>; 2],
+    /// Density at two rows of columns, then the [`root`] of their depth.
     at_columns: [Vec<f32>; 2],
+    /// Root of the depth at one row of points.
     roots: Vec<f32>,
 }
 
@@ -54,7 +56,7 @@ impl Task {
     fn new(width: usize) -> Self {
         let values = |more: usize| vec![0.0; width + more];
         Self {
-            beyond: values(1),
+            next_depth: values(1),
             density: [values(2), values(2)],
             at_columns: [values(1), values(1)],
             roots: values(0),
@@ -107,7 +109,7 @@ impl<'a> Columns<'a> {
         let mut passed = vec![0.0_f32; count[0] * count[1]];
         let [width, height] = self.size;
         let threads = if width * height < LARGE { 1 } else { rayon::current_num_threads() };
-        let in_task = height.div_ceil(threads).max(WORTH.div_ceil(width)).min(height);
+        let in_task = height.div_ceil(threads).max(FEWEST.div_ceil(width)).min(height);
         let mut tasks = vec![Task::new(width); height.div_ceil(in_task)];
         for n in 0..layers {
             let shift = self.offset.map(|offset| n as f32 * offset);
@@ -115,63 +117,55 @@ impl<'a> Columns<'a> {
             let between = [0, 1].map(|a| shift[a] - shift[a].floor());
             let row =
                 |v: usize| (base[1] + v) * count[0] + base[0]..(base[1] + v) * count[0] + base[0] + width + 1;
-            // A task needs a row more, which the next one changes at the same time.
             for (task, last) in tasks.iter_mut().zip(1..) {
-                task.beyond.copy_from_slice(&passed[row((last * in_task).min(height))]);
+                task.next_depth.copy_from_slice(&passed[row((last * in_task).min(height))]);
             }
             let columns =
                 passed[base[1] * count[0]..][..height * count[0]].par_chunks_mut(in_task * count[0]);
-            let points = self.layer(n, out).par_chunks_mut(in_task * self.stride[1]);
+            let points = out[self.start(n)..].par_chunks_mut(in_task * self.stride[1]);
             tasks.par_iter_mut().zip(columns.zip(points)).enumerate().for_each(
-                |(task, (own, (columns, points)))| {
+                |(i, (task, (columns, points)))| {
                     let columns =
                         columns.chunks_exact_mut(count[0]).map(|row| &mut row[base[0]..][..width + 1]);
-                    self.sweep_rows(n, task * in_task, between, columns, own, points);
+                    self.sweep_rows([n, i * in_task], between, columns, task, points);
                 },
             );
             if n == 0 {
                 passed.fill(0.0);
             } else {
-                passed[row(height)].copy_from_slice(&tasks[tasks.len() - 1].beyond);
+                passed[row(height)].copy_from_slice(&tasks[tasks.len() - 1].next_depth);
             }
         }
     }
 
-    /// The depth at rows of the points of layer `n`, from row `v` on, and what their columns have passed after it.
+    /// Sweeps the rows of layer `n` from row `first` on: writes the depth at `points` and adds the layer to the depth of `columns`.
     fn sweep_rows<'r>(
         &self,
-        n: usize,
-        mut v: usize,
+        [n, first]: [usize; 2],
         between: [f32; 2],
         columns: impl Iterator<Item = &'r mut [f32]>,
         task: &'r mut Task,
         points: &mut [f32],
     ) {
-        let Task { beyond, density: [below, above], at_columns: [last, next], roots } = task;
+        let Task { next_depth, density: [below, above], at_columns: [last, next], roots } = task;
         // The first layer lies half a spacing outside of the box.
         let half = if n == 0 { -self.half } else { self.half };
-        self.load(n, v.saturating_sub(1), above);
+        self.load(n, first.saturating_sub(1), above);
         let mut points = points.chunks_mut(self.stride[1]);
-        for (r, passed) in columns.chain([&mut beyond[..]]).enumerate() {
+        for (v, passed) in (first..).zip(columns.chain([&mut next_depth[..]])) {
             std::mem::swap(below, above);
             std::mem::swap(last, next);
             self.load(n, v.min(self.size[1] - 1), above);
-            // A column lies the fraction before the point.
+            // Column v lies the fractions `between` before point v.
             bilinear(next, [above, below], [1, 0], between);
             grow(passed, next, half);
-            if r > 0 {
-                let row = points.next().expect("a row of points for each pair of rows of columns");
+            if v > first {
                 bilinear(roots, [last, next], [0, 1], between);
-                self.store(n, roots, row);
+                let row = points.next().expect("one row of points between two rows of columns");
+                let row = row.iter_mut().step_by(self.stride[0]);
+                row.zip(&*roots).for_each(|(depth, root)| *depth = squared(*root));
             }
-            v += 1;
         }
-    }
-
-    /// The points of the box that include those of layer `n`, row after row.
-    fn layer<'o>(&self, n: usize, out: &'o mut [f32]) -> &'o mut [f32] {
-        let [width, height] = self.size;
-        if self.axis == 2 { &mut out[self.start(n)..][..width * height] } else { out }
     }
 
     /// Index in memory of the `n`th layer from the light.
@@ -180,19 +174,12 @@ impl<'a> Columns<'a> {
         (if self.from_top { last - n } else { n }) * stride(self.field.dims, self.axis)
     }
 
-    /// Row `v` of layer `n`, its first and last value twice.
+    /// Loads row `v` of layer `n` and repeats its first and last value.
     fn load(&self, n: usize, v: usize, row: &mut [f32]) {
         let width = self.size[0];
         let from = self.field.values[self.start(n) + v * self.stride[1]..].iter();
         row[1..=width].iter_mut().zip(from.step_by(self.stride[0])).for_each(|(to, x)| *to = *x);
         (row[0], row[width + 1]) = (row[1], row[width]);
-    }
-
-    /// Writes depths to a row of layer `n`, of the points between one row and the next.
-    fn store(&self, n: usize, roots: &[f32], points: &mut [f32]) {
-        let within = if self.axis == 2 { 0 } else { self.start(n) };
-        let to = points[within..].iter_mut().step_by(self.stride[0]);
-        to.zip(roots).for_each(|(to, root)| *to = squared(*root));
     }
 }
 
@@ -246,7 +233,7 @@ fn stride(dims: Dims, axis: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// For each axis that light may run along, to either side, with layers large enough for several threads.
+    /// Covers each axis and both signs of direction, with layers large enough for a parallel sweep.
     #[test]
     fn same_bits_on_any_number_of_threads() {
         let dims = Dims { nx: 97, ny: 110, nz: 101 };

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use super::sides::GhostRules;
 use super::storage::active_bricks::Bricks;
 use super::storage::halt::Halt;
-use super::storage::row_passes::{PerThread, planes_of_task};
+use super::storage::row_passes::{PerThread, planes_per_task};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::{dispatch, greatest, least};
 pub use buoyancy::add_buoyancy;
@@ -88,8 +88,8 @@ pub fn apply(
     let [low, high] = layout.within([0, nz + 1]);
     let inside = layout.span([low, high]);
     let [u, v, w] = to;
-    let slab = planes_of_task((high - low) as usize, SLAB);
-    let chunk = slab * layout.plane;
+    let in_task = planes_per_task(inside.len() / layout.plane, SLAB);
+    let chunk = in_task * layout.plane;
     let tasks = u[inside.clone()]
         .par_chunks_mut(chunk)
         .zip(v[inside.clone()].par_chunks_mut(chunk))
@@ -100,7 +100,7 @@ pub fn apply(
         }
         let mut mine = scratch.mine();
         let Scratch { vorticity, force } = &mut *mine;
-        let k0 = low + (task * slab) as isize;
+        let k0 = low + (task * in_task) as isize;
         let planes =
             u.chunks_mut(layout.plane).zip(v.chunks_mut(layout.plane)).zip(w.chunks_mut(layout.plane));
         let something_below = k0 > 0 || pass.around[2];

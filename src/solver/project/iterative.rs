@@ -14,7 +14,7 @@ use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
-use crate::solver::storage::row_passes::{PerThread, planes_of_task};
+use crate::solver::storage::row_passes::{PerThread, planes_per_task};
 
 impl Saved for Iterative {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
@@ -212,7 +212,7 @@ impl Iterative {
         // The last slab has the faces on the upper side too.
         let inside = layout.span([low as isize, (if high == nz { nz + 1 } else { high }) as isize]);
         let [u, v, w] = velocity.each_mut().map(|field| &mut field[inside.clone()]);
-        let in_task = planes_of_task(high - low, SLAB);
+        let in_task = planes_per_task(inside.len() / layout.plane, SLAB);
         let chunk = in_task * layout.plane;
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
         tasks.enumerate().for_each(|(task, ((u, v), w))| {

@@ -21,7 +21,7 @@ use crate::simd::{LANES, dispatch, greatest, rest, sixteen};
 use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::{Ranks, Stack};
-use crate::solver::storage::row_passes::{PerThread, planes_of_task};
+use crate::solver::storage::row_passes::{PerThread, planes_per_task};
 
 /// Most planes whose gradient one task subtracts. Each task recomputes one plane of pressure, so more is cheaper;
 /// fewer keep more threads busy.
@@ -178,9 +178,9 @@ impl Spectral {
         let (layout, nz) = (*layout, layout.dims.nz);
         let [low, high] = layout.within([0, nz as isize + 1]);
         let [u, v, w] = velocity;
-        let in_task = planes_of_task((high - low) as usize, SLAB);
-        let chunk = in_task * layout.plane;
         let inside = layout.span([low, high]);
+        let in_task = planes_per_task(inside.len() / layout.plane, SLAB);
+        let chunk = in_task * layout.plane;
         let (u, v, w) = (&mut u[inside.clone()], &mut v[inside.clone()], &mut w[inside.clone()]);
         let tasks = u.par_chunks_mut(chunk).zip(v.par_chunks_mut(chunk)).zip(w.par_chunks_mut(chunk));
         type Planes<'a> = ((&'a mut [f32], &'a mut [f32]), &'a mut [f32]);

@@ -13,13 +13,13 @@ use crate::simd::fence;
 
 /// Rows in one unit of work.
 const ROWS: usize = 16;
-/// Fewest planes of one task, see [`planes_of_task`].
+/// Fewest planes of one task, see [`planes_per_task`].
 const FEWEST: usize = 4;
 
-/// Planes of one task of a pass that computes some planes anew where a task begins, so that long tasks are cheap: `most` of all
-/// `count`, and fewer where threads would have none.
-pub fn planes_of_task(count: usize, most: usize) -> usize {
-    count.div_ceil(rayon::current_num_threads()).clamp(FEWEST.min(most), most)
+/// Planes per task of a pass over `count` planes: an even share for each thread, at least four and at most `most`. Each task
+/// recomputes planes at its start, so long tasks are cheaper.
+pub fn planes_per_task(count: usize, most: usize) -> usize {
+    count.div_ceil(rayon::current_num_threads()).clamp(FEWEST, most)
 }
 
 /// The units of work that hold rows of the planes `ks`: the first, and the positions of their values.
