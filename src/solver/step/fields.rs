@@ -273,7 +273,7 @@ impl Fields {
     }
 
     /// Scalars on the cells of the velocity, with their ghosts, for the forces.
-    fn scalars_of_air(&mut self) {
+    pub(super) fn scalars_of_air(&mut self) {
         self.restrict_scalars();
         let Self { walls, velocity, scalars_next, detail, .. } = self;
         if detail.is_some() {

@@ -73,7 +73,8 @@ impl Substep<'_> {
         let crossed = clock.crosses(steps * fields.extrapolate(dt, config.h));
         clock.go_on()?;
         let ambient = fields.ambient(params);
-        let ahead = fields.lift_ahead(&body_forces(params, ambient, dt, config.h));
+        fields.force_ahead(&body_forces(params, ambient, dt, config.h), self.external, time);
+        let ahead = fields.ahead();
         clock.go_on()?;
         fields.trace_past(steps, config.trace, clock.halt);
         clock.go_on()?;
@@ -176,8 +177,8 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// Applies all forces of `dt` from the instant `from` on, but the share `ahead` of buoyancy: from the advected velocity to the velocity
-    /// before projection.
+    /// Applies all forces of `dt` from the instant `from` on, buoyancy and external ones without their first time `ahead` \[s\]: from the
+    /// advected velocity to the velocity before projection.
     fn force(
         &self,
         fields: &mut Fields,
@@ -190,13 +191,13 @@ impl Substep<'_> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
         let forces = body_forces(params, ambient, dt, config.h);
-        let buoyancy = forces.buoyancy.map(|b| (1.0 - ahead) * b);
+        let buoyancy = forces.buoyancy.map(|b| (1.0 - ahead / dt) * b);
         add(fields, &Forces { buoyancy, ..forces }, clock.halt);
         clock.go_on()?;
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;
-        self.external.apply(from, dt, limit, scalars, velocity);
+        self.external.apply(from + f64::from(ahead), dt - ahead, limit, scalars, velocity);
         self.sources.drive(self.time, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! u* = A(uⁿ + gⁿ + ½ Δt bⁿ) + ½ Δt bⁿ⁺¹ + Δt f    A: advection by u at n + ½, extrapolated from the last two steps;
-//!                               b: buoyancy, f: all other forces
+//!                               b: buoyancy and forces of the scene, f: confinement and friction
 //! uⁿ⁺¹ = P u* = u* − ∇φ         φ: the potential of the projection
 //! pⁿ⁺¹ = ½ pⁿ + φ/Δt            the pressure of the step; gⁿ = −½ Δt ∇pⁿ is half of its action
 //! ```
@@ -18,9 +18,9 @@
 //! ```
 //!
 //! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So a step of any length is stable, and the loss is of the order of (Δt² ∂p/∂t)².
-//! Buoyancy is divided as the pressure is, which balances most of it. Viscosity acts between the halves: if all of the buoyancy came after
-//! it, air would slip along walls by half of what a step adds, which is first order in time (Nu of the heated cavity at Ra 10⁶ and
-//! 64²: 2.2 % too large, now 1.4 %).
+//! Buoyancy and the forces of the scene are divided as the pressure is, which balances most of them. Viscosity acts between the halves: if
+//! all of a force came after it, air would slip along walls by half of what a step adds, which is first order in time (Nu of the heated
+//! cavity at Ra 10⁶ and 64²: 2.2 % too large, now 1.4 %).
 //!
 //! Only the pressure is stored, not its gradient. It is also the field that probes and files show (`project/pressure.rs`).
 
@@ -29,6 +29,7 @@ use rayon::prelude::*;
 use super::fields::{Fields, lifting};
 use crate::grid::GHOST;
 use crate::simd::{dispatch, greatest};
+use crate::solver::forces::external::External;
 use crate::solver::forces::{self, Forces};
 
 /// Limit of the extrapolation: a step longer than the last one by more than this factor extrapolates as if by
@@ -46,7 +47,7 @@ impl Fields {
     /// Puts into `past.velocity` what is expected in the middle of a step of `dt`, and u + g into `advected`. Returns the
     /// largest component expected \[m/s\].
     pub fn extrapolate(&mut self, dt: f32, h: f32) -> f32 {
-        let Self { layout, walls, velocity, advected, obstacles, past, pressure, .. } = self;
+        let Self { layout, walls, velocity, advected, past, pressure, .. } = self;
         let past = past.as_mut().expect("the trapezoidal rule keeps it");
         let pressure = pressure.as_mut().expect("as above");
         walls.ranks().exchange(*layout, [pressure], [1, 0]);
@@ -92,39 +93,47 @@ impl Fields {
                 fastest.reduce(|| 0.0, f32::max)
             })
             .fold(0.0, f32::max);
-        let fastest = walls.ranks().most(fastest);
-        if let Some(obstacles) = obstacles {
-            obstacles.voxels.cuts.close(advected);
-            // Faces inside solids rest when they are advected: what the pressure has given them is the solids'.
-            obstacles.count_change(velocity, advected);
-        }
-        fastest
+        walls.ranks().most(fastest)
     }
 
-    /// Adds to `advected` the buoyancy over the time for which the last step's pressure acts before the advection. Returns its share in a
-    /// step of `forces.dt`.
-    pub fn lift_ahead(&mut self, forces: &Forces) -> f32 {
-        let ahead = self.past.as_ref().map_or(0.0, |past| past.ahead);
-        if ahead > 0.0 && forces.up.iter().any(|&up| up != 0.0) && forces.buoyancy != [0.0; 4] {
-            self.restrict_scalars();
-            if forces.up[2] != 0.0 {
+    /// Time for which the last step's pressure acts before the advection \[s\], 0 without such a step.
+    pub fn ahead(&self) -> f32 {
+        self.past.as_ref().map_or(0.0, |past| past.ahead)
+    }
+
+    /// Adds to `advected` the buoyancy over the time [`ahead`](Self::ahead), and `external` forces from the instant `time` on.
+    pub fn force_ahead(&mut self, forces: &Forces, external: &External, time: f64) {
+        let ahead = self.ahead();
+        let lifts = forces.up.iter().any(|&up| up != 0.0) && forces.buoyancy != [0.0; 4];
+        if ahead > 0.0 && (lifts || !external.list().is_empty()) {
+            match external.list() {
+                [] => self.restrict_scalars(),
+                // They read ghosts.
+                _ => self.scalars_of_air(),
+            }
+            if forces.up[2] != 0.0 || !external.list().is_empty() {
                 self.exchange_lifting();
             }
-            let Self { layout, walls, advected, obstacles, forces: scratch, .. } = self;
+            let Self { layout, walls, advected, forces: scratch, .. } = self;
             let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
-            forces::add_buoyancy(
-                *layout,
-                walls,
-                &Forces { dt: ahead, ..*forces },
-                lifting,
-                advected,
-                scratch,
-            );
-            if let Some(obstacles) = obstacles {
-                obstacles.voxels.cuts.close(advected);
+            if lifts {
+                forces::add_buoyancy(
+                    *layout,
+                    walls,
+                    &Forces { dt: ahead, ..*forces },
+                    lifting,
+                    advected,
+                    scratch,
+                );
             }
+            external.apply(time, ahead, forces.limit, lifting.0, advected);
         }
-        ahead / forces.dt
+        let Self { velocity, advected, obstacles, .. } = self;
+        if let Some(obstacles) = obstacles {
+            obstacles.voxels.cuts.close(advected);
+            // Faces inside solids rest when they are advected: what they have gained is the solids'.
+            obstacles.count_change(velocity, advected);
+        }
     }
 
     /// Exchanges the velocity and `past.velocity`.
