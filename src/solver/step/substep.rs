@@ -177,8 +177,8 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// Applies all forces of `dt` from the instant `from` on, buoyancy and external ones without their first time `ahead` \[s\]: from the
-    /// advected velocity to the velocity before projection.
+    /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity before projection. Buoyancy and
+    /// external forces have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`.
     fn force(
         &self,
         fields: &mut Fields,

@@ -105,13 +105,15 @@ impl Fields {
     pub fn force_ahead(&mut self, forces: &Forces, external: &External, time: f64) {
         let ahead = self.ahead();
         let lifts = forces.up.iter().any(|&up| up != 0.0) && forces.buoyancy != [0.0; 4];
-        if ahead > 0.0 && (lifts || !external.list().is_empty()) {
-            match external.list() {
-                [] => self.restrict_scalars(),
-                // They read ghosts.
-                _ => self.scalars_of_air(),
+        let pushes = !external.list().is_empty();
+        if ahead > 0.0 && (lifts || pushes) {
+            // External forces read ghosts of the scalars.
+            if pushes {
+                self.scalars_of_air()
+            } else {
+                self.restrict_scalars()
             }
-            if forces.up[2] != 0.0 || !external.list().is_empty() {
+            if forces.up[2] != 0.0 || pushes {
                 self.exchange_lifting();
             }
             let Self { layout, walls, advected, forces: scratch, .. } = self;
