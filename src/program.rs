@@ -2,7 +2,7 @@
 
 #[cfg(feature = "viewer")]
 pub use crate::app::{AppError, Options, run as open_window};
-pub use crate::room::{Allocator, large_blocks};
+pub use crate::room::{Allocator, freed_memory, large_blocks};
 
 /// Runs the command with the arguments of the process.
 #[cfg(feature = "cli")]

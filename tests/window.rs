@@ -20,6 +20,7 @@ fn a_person_can_use_the_window() {
         return;
     };
     opens_and_runs(&mut rig);
+    returns_freed_memory(&rig);
     space_pauses(&mut rig);
     orbits(&mut rig);
     let painted = paints(&mut rig);
@@ -42,6 +43,16 @@ fn opens_and_runs(rig: &mut Rig) {
     rig.until("the first picture", |s| number(s, "/frame") >= 1.0);
     rig.xdo("search --sync --onlyvisible --name updraft windowmove 0 0 windowfocus");
     rig.until("a running plume", |s| is(s, "/state", "running") && number(s, "/mass/0") > 0.0);
+}
+
+/// A thread does so; `tests/freed_memory.rs` tests what it does.
+fn returns_freed_memory(rig: &Rig) {
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        let threads = fs::read_dir(format!("/proc/{}/task", rig.program.id())).unwrap();
+        let mut names =
+            threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("comm")).unwrap());
+        assert!(names.any(|name| name.trim() == "memory"), "no thread returns freed memory");
+    }
 }
 
 fn space_pauses(rig: &mut Rig) {

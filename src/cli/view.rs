@@ -3,10 +3,14 @@
 #[cfg(feature = "viewer")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+#[cfg(feature = "viewer")]
+use std::time::Duration;
 
 use super::frames::Frames;
 use super::render_job::{Job, Supply};
 use super::{CliError, Common, render};
+#[cfg(feature = "viewer")]
+use crate::room::freed_memory;
 use crate::scene::Scene;
 
 /// Frames rendered if no window can be opened: three seconds of the default scene.
@@ -25,6 +29,10 @@ pub struct ViewArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     record_disk: Option<u64>,
 }
+
+/// Interval at which freed memory is returned to the system while the window is open.
+#[cfg(feature = "viewer")]
+const RETURN_MEMORY: Duration = Duration::from_secs(10);
 
 /// Units of sizes; all are powers of 1024.
 const UNITS: [(&str, u32); 6] = [("MiB", 20), ("GiB", 30), ("TiB", 40), ("M", 20), ("G", 30), ("T", 40)];
@@ -72,6 +80,9 @@ fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<Stri
         record_disk: args.record_disk.or(common.record_disk),
         ..app::Options::default()
     };
+    if let Err(error) = freed_memory::return_every(RETURN_MEMORY) {
+        tracing::warn!("freed memory is not returned to the system: {error}");
+    }
     let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), options)));
     drop(std::panic::take_hook());
     match ended {

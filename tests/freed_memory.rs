@@ -1,0 +1,35 @@
+//! Memory that was freed between blocks in use, in a process of its own: other tests would take and free some at the same time.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use updraft::program::freed_memory::return_every;
+
+/// Size of each block \[bytes\], below those that the allocator maps by themselves.
+const BLOCK: usize = 64 << 10;
+const BLOCKS: usize = 4096;
+
+/// Memory of this process that is in use \[bytes\].
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+#[test]
+fn memory_freed_between_blocks_in_use_leaves_the_process() {
+    let (blocks, pins): (Vec<_>, Vec<_>) =
+        (0..BLOCKS).map(|_| (black_box(vec![1u8; BLOCK]), black_box(vec![1u8; 64]))).unzip();
+    let full = resident();
+    drop(blocks);
+    let kept = resident();
+    // The premise: without help the pins hold it.
+    assert!(kept + BLOCKS * BLOCK / 8 > full, "{full} → {kept} bytes");
+    return_every(Duration::from_millis(50)).unwrap();
+    let start = Instant::now();
+    while resident() + BLOCKS * BLOCK * 3 / 4 > full {
+        assert!(start.elapsed() < Duration::from_secs(20), "{full} → {kept} → {} bytes", resident());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(pins);
+}
