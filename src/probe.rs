@@ -10,7 +10,7 @@ pub struct Probe {
     /// Name of its file.
     pub name: String,
     /// Quantities to measure.
-    pub quantities: Vec<Quantity>,
+    pub quantities: Vec<ProbeQuantity>,
     /// Where.
     pub place: ProbePlace,
     /// When.
@@ -22,7 +22,7 @@ pub struct Probe {
 /// Quantity of a probe.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Quantity {
+pub enum ProbeQuantity {
     /// A field, or the product of several.
     Product(Vec<Field>),
     /// Flux through a plane \[m³/s\], along its axis.
@@ -90,7 +90,7 @@ pub enum Every {
     Seconds(f32),
 }
 
-impl Quantity {
+impl ProbeQuantity {
     /// The names of its columns.
     fn columns(&self) -> Vec<String> {
         let names: &[&str] = match self {
@@ -111,8 +111,8 @@ impl Probe {
     /// A probe of `fields` that measures as often as its place suggests: lines after each frame, others after each step.
     pub fn new(name: &str, fields: &[Field], place: ProbePlace) -> Self {
         let quantities = match place {
-            ProbePlace::Solid(_) => vec![Quantity::Force],
-            _ => fields.iter().map(|field| Quantity::Product(vec![*field])).collect(),
+            ProbePlace::Solid(_) => vec![ProbeQuantity::Force],
+            _ => fields.iter().map(|field| ProbeQuantity::Product(vec![*field])).collect(),
         };
         Self { name: name.into(), quantities, place, every: Every::usual(place), mean_from: None }
     }
@@ -121,12 +121,13 @@ impl Probe {
     pub fn columns(&self) -> Vec<String> {
         let place: &[&str] = if self.is_line() { &["time", "x", "y", "z"] } else { &["time"] };
         let place = place.iter().map(|name| (*name).to_owned());
-        place.chain(self.quantities.iter().flat_map(Quantity::columns)).collect()
+        place.chain(self.quantities.iter().flat_map(ProbeQuantity::columns)).collect()
     }
 
     /// Whether it reads `field`.
     pub fn reads(&self, field: Field) -> bool {
-        let reads = |quantity: &Quantity| matches!(quantity, Quantity::Product(of) if of.contains(&field));
+        let reads =
+            |quantity: &ProbeQuantity| matches!(quantity, ProbeQuantity::Product(of) if of.contains(&field));
         self.quantities.iter().any(reads)
     }
 
@@ -183,47 +184,47 @@ impl Probe {
     }
 
     /// The values of one quantity, at the point `at` of a line or where the probe is.
-    fn read(&self, quantity: &Quantity, at: Option<[f32; 3]>, solver: &Solver) -> Vec<f32> {
+    fn read(&self, quantity: &ProbeQuantity, at: Option<[f32; 3]>, solver: &Solver) -> Vec<f32> {
         let sample = |fields: &[Field], p| fields.iter().map(|field| field.sample(solver, p)).product();
         match (quantity, self.place, at) {
-            (Quantity::Product(fields), ProbePlace::Point(p), _)
-            | (Quantity::Product(fields), _, Some(p)) => {
+            (ProbeQuantity::Product(fields), ProbePlace::Point(p), _)
+            | (ProbeQuantity::Product(fields), _, Some(p)) => {
                 vec![sample(fields, p)]
             }
-            (Quantity::Product(fields), ProbePlace::Plane { axis, at }, _) => {
+            (ProbeQuantity::Product(fields), ProbePlace::Plane { axis, at }, _) => {
                 vec![plane_mean(solver, fields, axis, at)]
             }
-            (Quantity::Product(fields), ProbePlace::Box { low, high }, _) => {
+            (ProbeQuantity::Product(fields), ProbePlace::Box { low, high }, _) => {
                 let corner = solver.config().corner();
                 let local = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - corner[a]);
                 let value = |p: [f32; 3]| sample(fields, [0, 1, 2].map(|a| p[a] + corner[a]));
                 vec![box_mean(finest(solver, fields), [local(low), local(high)], value)]
             }
-            (Quantity::Product(fields), ProbePlace::Side { axis, end }, _) => {
+            (ProbeQuantity::Product(fields), ProbePlace::Side { axis, end }, _) => {
                 let length = solver.config().dims.array()[axis] as f32 * solver.config().h;
                 let at = solver.config().corner()[axis] + [0.0, length][end];
                 vec![plane_mean(solver, fields, axis, at)]
             }
-            (Quantity::Flow, ProbePlace::Plane { axis, at }, _) => {
+            (ProbeQuantity::Flow, ProbePlace::Plane { axis, at }, _) => {
                 let (dims, h) = (solver.config().dims, solver.config().h);
                 let across = (dims.cells() / dims.array()[axis]) as f32 * h * h;
                 vec![across * plane_mean(solver, &[Field::STORED[axis]], axis, at)]
             }
-            (Quantity::HeatFlux, ProbePlace::Side { axis, end }, _) => {
+            (ProbeQuantity::HeatFlux, ProbePlace::Side { axis, end }, _) => {
                 let kappa = solver.params().conduction;
                 vec![-kappa * slope_at_side(solver, Field::Temperature, axis, end)]
             }
-            (Quantity::Shear, ProbePlace::Side { axis, end }, _) => {
+            (ProbeQuantity::Shear, ProbePlace::Side { axis, end }, _) => {
                 let along = |c: usize| match c == axis {
                     true => 0.0,
                     false => solver.params().viscosity * slope_at_side(solver, Field::STORED[c], axis, end),
                 };
                 vec![along(0), along(1), along(2)]
             }
-            (Quantity::HeatFlow, ProbePlace::Solid(solid), _) => {
+            (ProbeQuantity::HeatFlow, ProbePlace::Solid(solid), _) => {
                 vec![solver.solid_heat().get(solid).copied().unwrap_or_default() as f32]
             }
-            (Quantity::Force, ProbePlace::Solid(solid), _) => {
+            (ProbeQuantity::Force, ProbePlace::Solid(solid), _) => {
                 let of = |each: Vec<[f64; 3]>| each.get(solid).copied().unwrap_or_default();
                 let parts = [solver.solid_forces(), solver.solid_pressures(), solver.solid_torques()].map(of);
                 parts.as_flattened().iter().map(|x| *x as f32).collect()
@@ -363,7 +364,7 @@ mod tests {
         Solver::new(config, params, vec![]).unwrap()
     }
 
-    fn read(solver: &Solver, quantity: Quantity, place: ProbePlace) -> Vec<f32> {
+    fn read(solver: &Solver, quantity: ProbeQuantity, place: ProbePlace) -> Vec<f32> {
         let probe = Probe { quantities: vec![quantity], ..Probe::new("p", &[], place) };
         assert_eq!(probe.columns().len(), 1 + probe.measure(solver)[0].values.len());
         probe.measure(solver).remove(0).values
@@ -378,7 +379,7 @@ mod tests {
         let mut solver = solver([[BoundaryCondition::Open; 2]; 3], Default::default());
         // u = z, red = x, temperature = 2 + y.
         solver.fill(|c, p| if c == 0 { p[2] } else { 0.0 }, |p| [p[0], 0.0, 0.0, 2.0 + p[1]]);
-        let mean = |fields: &[Field], place| read(&solver, Quantity::Product(fields.to_vec()), place)[0];
+        let mean = |fields: &[Field], place| read(&solver, ProbeQuantity::Product(fields.to_vec()), place)[0];
         let plane = ProbePlace::Plane { axis: 0, at: 0.25 };
         assert_close(mean(&[Field::U, Field::Temperature], plane), 0.4 * 2.35, "u T over a plane");
         assert_close(mean(&[Field::U, Field::U], plane), 0.16 + 0.0525, "u u over a plane");
@@ -388,7 +389,7 @@ mod tests {
         assert_close(mean(&[Field::Red], one), 0.35, "the one cell that a small box lies in");
         let point = ProbePlace::Point([0.3, 0.2, 0.5]);
         assert_close(mean(&[Field::Red, Field::Temperature], point), 0.3 * 2.2, "at a point");
-        assert_close(read(&solver, Quantity::Flow, plane)[0], 0.4 * 0.7 * 0.8, "flow");
+        assert_close(read(&solver, ProbeQuantity::Flow, plane)[0], 0.4 * 0.7 * 0.8, "flow");
     }
 
     #[test]
@@ -403,8 +404,8 @@ mod tests {
         let slope = -4.0 / 0.7;
         for (end, inwards) in [(0, 1.0), (1, -1.0)] {
             let at = |quantity| read(&solver, quantity, ProbePlace::Side { axis: 1, end });
-            assert_close(at(Quantity::HeatFlux)[0], -0.2 * (inwards * slope + 2.1), "heat");
-            let shear = at(Quantity::Shear);
+            assert_close(at(ProbeQuantity::HeatFlux)[0], -0.2 * (inwards * slope + 2.1), "heat");
+            let shear = at(ProbeQuantity::Shear);
             assert_close(shear[0], 0.3 * 0.7, "shear");
             assert_eq!(shear[1..], [0.0; 2]);
         }

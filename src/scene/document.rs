@@ -190,7 +190,7 @@ pub struct Probe {
 }
 
 /// Quantity that a probe measures.
-pub struct Quantity(pub probe::Quantity);
+pub struct Quantity(pub probe::ProbeQuantity);
 
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -203,12 +203,12 @@ impl<'de> Deserialize<'de> for Quantity {
             Field::from_word(word).ok_or_else(|| D::Error::custom(unknown("value", word, known())))
         };
         Ok(Self(match FluxKind::from_word(&text) {
-            Some(FluxKind::Force) => probe::Quantity::Force,
-            Some(FluxKind::Flow) => probe::Quantity::Flow,
-            Some(FluxKind::HeatFlux) => probe::Quantity::HeatFlux,
-            Some(FluxKind::HeatFlow) => probe::Quantity::HeatFlow,
-            Some(FluxKind::Shear) => probe::Quantity::Shear,
-            None => probe::Quantity::Product(text.split('*').map(field).collect::<Result<_, _>>()?),
+            Some(FluxKind::Force) => probe::ProbeQuantity::Force,
+            Some(FluxKind::Flow) => probe::ProbeQuantity::Flow,
+            Some(FluxKind::HeatFlux) => probe::ProbeQuantity::HeatFlux,
+            Some(FluxKind::HeatFlow) => probe::ProbeQuantity::HeatFlow,
+            Some(FluxKind::Shear) => probe::ProbeQuantity::Shear,
+            None => probe::ProbeQuantity::Product(text.split('*').map(field).collect::<Result<_, _>>()?),
         }))
     }
 }

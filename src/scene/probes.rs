@@ -7,7 +7,7 @@ use super::scene_error::{Problem, six_digits};
 use super::scene_text::Text;
 use super::value::{Number, Vector, Word};
 use crate::field::Field;
-use crate::probe::{Every, Probe, ProbePlace, Quantity};
+use crate::probe::{Every, Probe, ProbePlace, ProbeQuantity};
 use crate::solver::{BoundaryCondition, Config, Solid};
 
 /// The probes of a scene of `config` that holds some `solids`.
@@ -28,7 +28,8 @@ pub fn resolve(
         }
         let place =
             place(&read.at, extent, solids.len()).map_err(|message| wrong(read.at.span(), message))?;
-        let quantities: Vec<Quantity> = read.fields.get_ref().iter().map(|read| read.0.clone()).collect();
+        let quantities: Vec<ProbeQuantity> =
+            read.fields.get_ref().iter().map(|read| read.0.clone()).collect();
         if let Some(message) = quantities.iter().find_map(|quantity| problem(quantity, place, config, solids))
         {
             return Err(wrong(read.fields.span(), format!("fields: {message}")));
@@ -63,38 +64,38 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
 }
 
 /// Why a quantity cannot be measured at a place, if it cannot.
-fn problem(quantity: &Quantity, place: ProbePlace, config: &Config, solids: &[Solid]) -> Option<String> {
+fn problem(quantity: &ProbeQuantity, place: ProbePlace, config: &Config, solids: &[Solid]) -> Option<String> {
     let side = match place {
         ProbePlace::Side { axis, end } => Some((config.sides[axis][end], config.held[axis][end].is_some())),
         _ => None,
     };
     let message = match (quantity, place, side) {
-        (Quantity::Force, ProbePlace::Solid(_), _) => return None,
-        (Quantity::Force, ..) => "`force` acts on a solid; write at = { solid = 0 }",
-        (Quantity::Product(fields), ProbePlace::Solid(_), _) => {
+        (ProbeQuantity::Force, ProbePlace::Solid(_), _) => return None,
+        (ProbeQuantity::Force, ..) => "`force` acts on a solid; write at = { solid = 0 }",
+        (ProbeQuantity::Product(fields), ProbePlace::Solid(_), _) => {
             let name = fields.first().map_or("field", |field| field.name());
             return Some(format!("a solid has no `{name}`; write [\"force\"] or [\"heat_flow\"]"));
         }
-        (Quantity::HeatFlow, ProbePlace::Solid(solid), _) if solids[solid].temperature.is_some() => {
+        (ProbeQuantity::HeatFlow, ProbePlace::Solid(solid), _) if solids[solid].temperature.is_some() => {
             return None;
         }
-        (Quantity::HeatFlow, ProbePlace::Solid(_), _) => {
+        (ProbeQuantity::HeatFlow, ProbePlace::Solid(_), _) => {
             "`heat_flow` comes from a solid that holds a temperature"
         }
-        (Quantity::HeatFlow, ..) => "`heat_flow` comes from a solid; write at = { solid = 0 }",
+        (ProbeQuantity::HeatFlow, ..) => "`heat_flow` comes from a solid; write at = { solid = 0 }",
         (_, ProbePlace::Solid(_), _) => {
             "of a solid there are the force and its heat alone; write [\"force\"] or [\"heat_flow\"]"
         }
-        (Quantity::Product(fields), ..) if config.frozen && fields.contains(&Field::Pressure) => {
+        (ProbeQuantity::Product(fields), ..) if config.frozen && fields.contains(&Field::Pressure) => {
             "a frozen flow has no `pressure`"
         }
-        (Quantity::Product(_), ..) | (Quantity::Flow, ProbePlace::Plane { .. }, _) => return None,
-        (Quantity::Flow, ..) => "`flow` goes through a plane; write at = { plane = { x = 0.5 } }",
-        (Quantity::HeatFlux, _, Some((_, true))) => return None,
-        (Quantity::HeatFlux, _, Some(_)) => "`heat_flux` comes from a wall that holds a temperature",
-        (Quantity::Shear, _, Some((BoundaryCondition::NoSlip(_), _))) => return None,
-        (Quantity::Shear, _, Some(_)) => "`shear` acts on a no-slip wall",
-        (Quantity::HeatFlux | Quantity::Shear, ..) => {
+        (ProbeQuantity::Product(_), ..) | (ProbeQuantity::Flow, ProbePlace::Plane { .. }, _) => return None,
+        (ProbeQuantity::Flow, ..) => "`flow` goes through a plane; write at = { plane = { x = 0.5 } }",
+        (ProbeQuantity::HeatFlux, _, Some((_, true))) => return None,
+        (ProbeQuantity::HeatFlux, _, Some(_)) => "`heat_flux` comes from a wall that holds a temperature",
+        (ProbeQuantity::Shear, _, Some((BoundaryCondition::NoSlip(_), _))) => return None,
+        (ProbeQuantity::Shear, _, Some(_)) => "`shear` acts on a no-slip wall",
+        (ProbeQuantity::HeatFlux | ProbeQuantity::Shear, ..) => {
             "`heat_flux` and `shear` are those of a wall; write at = { side = \"y_min\" }"
         }
     };
