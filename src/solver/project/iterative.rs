@@ -99,15 +99,7 @@ impl Iterative {
         done: impl Fn(Residual) -> bool,
         halt: &Halt,
     ) -> Solve {
-        self.load(velocity, cuts);
-        let solve = self.system.solve(most, done, halt);
-        if halt.is_raised() {
-            return solve;
-        }
-        self.subtract_gradient(velocity);
-        blend.into_iter().for_each(|blend| self.keep(blend));
-        cuts.close(velocity);
-        solve
+        self.subtract(velocity, cuts, blend, halt, |system| system.solve(most, done, halt))
     }
 
     /// `sweeps` red-black Gauss–Seidel sweeps from zero pressure (Stam 2003 takes 20).
@@ -119,8 +111,20 @@ impl Iterative {
         sweeps: u32,
         halt: &Halt,
     ) -> Solve {
+        self.subtract(velocity, cuts, blend, halt, |system| system.relax(sweeps, halt))
+    }
+
+    /// Subtracts the gradient of the pressure that `solve` finds, unless it was halted.
+    fn subtract(
+        &mut self,
+        velocity: &mut Faces,
+        cuts: &mut Cuts,
+        blend: Option<Blend>,
+        halt: &Halt,
+        solve: impl FnOnce(&mut System) -> Solve,
+    ) -> Solve {
         self.load(velocity, cuts);
-        let solve = self.system.relax(sweeps, halt);
+        let solve = solve(&mut self.system);
         if halt.is_raised() {
             return solve;
         }
