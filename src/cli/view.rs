@@ -30,7 +30,7 @@ pub struct ViewArgs {
     record_disk: Option<u64>,
 }
 
-/// Interval at which freed memory is returned to the system while the window is open.
+/// Interval at which freed memory is returned to the system.
 #[cfg(feature = "viewer")]
 const RETURN_MEMORY: Duration = Duration::from_secs(10);
 
