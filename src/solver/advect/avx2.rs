@@ -1,11 +1,10 @@
-//! The stencils of [`super::together`] in AVX2: half a line, 2 cells × 4 values, in one register.
+//! The stencils of four scalars in AVX2: half a line, 2 cells × 4 values, in one register.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::staggered::Staggered;
 use super::{Curve, Row};
-use crate::solver::advect::trace::{Departures, RUN, locate, mean_of_cells};
+use crate::solver::advect::trace::{Departures, RUN, locate};
 use crate::solver::sides::SampleBounds;
 
 /// [`Curve::weights`] of each lane.
@@ -74,79 +73,6 @@ fn stencil(field: &[[f32; 4]], at: usize, row: usize, plane: usize, weights: &We
     let low = _mm_min_ps(_mm256_castps256_ps128(low[1]), _mm256_extractf128_ps::<1>(low[0]));
     let high = _mm_max_ps(_mm256_castps256_ps128(high[1]), _mm256_extractf128_ps::<1>(high[0]));
     _mm_min_ps(_mm_max_ps(value, low), high)
-}
-
-/// See [`super::interleaved_cubic::velocity`].
-#[target_feature(enable = "avx2,fma")]
-pub fn velocity_row(
-    field: &Staggered,
-    at: usize,
-    jk: [isize; 2],
-    bounds: &[SampleBounds; 3],
-    [u, v, w]: [&mut [f32]; 3],
-) {
-    let (row, plane) = (bounds[0].row, bounds[0].plane);
-    let mut departures = [Departures::default(), Departures::default(), Departures::default()];
-    for from in (0..u.len()).step_by(RUN) {
-        let n = RUN.min(u.len() - from);
-        find_departures(
-            field.back,
-            at + from,
-            [from as f32, jk[0] as f32, jk[1] as f32],
-            bounds,
-            &mut departures,
-            n,
-        );
-        for t in 0..n {
-            let weights = staggered_weights(field.curve, &departures, t);
-            let [departure_u, departure_v, departure_w] =
-                [departures[0].at[t], departures[1].at[t], departures[2].at[t]];
-            let value = |departure: u32| stencil(field.interleaved, departure as usize, row, plane, &weights);
-            let of_u = value(departure_u);
-            let of_v = if departure_v == departure_u { of_u } else { value(departure_v) };
-            let of_w = match departure_w {
-                departure if departure == departure_u => of_u,
-                departure if departure == departure_v => of_v,
-                departure => value(departure),
-            };
-            u[from + t] = _mm_cvtss_f32(of_u);
-            v[from + t] = _mm_cvtss_f32(_mm_movehdup_ps(of_v));
-            w[from + t] = _mm_cvtss_f32(_mm_movehl_ps(of_w, of_w));
-        }
-    }
-}
-
-/// Finds the departure points of the three faces of each of `n` cells from position `at` on. `origin` are the
-/// coordinates of the first.
-#[target_feature(enable = "avx2,fma")]
-fn find_departures(
-    back: &[[f32; 4]],
-    at: usize,
-    origin: [f32; 3],
-    bounds: &[SampleBounds; 3],
-    departures: &mut [Departures; 3],
-    n: usize,
-) {
-    for (c, stride) in [1, bounds[0].row, bounds[0].plane].into_iter().enumerate() {
-        let mean = mean_of_cells(back, at, stride, n);
-        locate::<true>(&bounds[c], origin, &mean[..n], &mut departures[c]);
-    }
-}
-
-/// Weights of three departure points.
-#[target_feature(enable = "avx2,fma")]
-fn staggered_weights(curve: Curve, departures: &[Departures; 3], t: usize) -> Weights {
-    let of = |axis: usize| {
-        let [a, b, c] = [0, 1, 2].map(|c| departures[c].fraction[axis][t]);
-        _mm_setr_ps(a, b, c, c)
-    };
-    let xy = weights(curve, _mm256_set_m128(of(1), of(0)));
-    let z = weights(curve, _mm256_castps128_ps256(of(2)));
-    Weights {
-        x: xy.map(|w| _mm256_castps256_ps128(w)),
-        y: xy.map(|w| _mm256_extractf128_ps::<1>(w)),
-        z: z.map(|w| _mm256_castps256_ps128(w)),
-    }
 }
 
 /// See [`super::interleaved_cubic::cubic_row`].

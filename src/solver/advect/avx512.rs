@@ -1,4 +1,4 @@
-//! The stencils of [`super::together`] in AVX-512: 4 cells × 4 values of a line in one register.
+//! The stencils of [`super::interleaved_cubic`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
 //! The kernels take sixteen cells at a time, in the order of fours of [`places`]. First they find departure
 //! points and weights, axis by axis, one cell in each lane. Then they interpolate runs of four cells.

@@ -1,19 +1,19 @@
 //! Limited cubic interpolation of four values, or of the three components of the velocity, in one stencil.
 //!
 //! u, v and w of one index lie half a cell apart, and so do their departure points. In the index coordinates
-//! of each component, all three departure points mostly lie in the same cell. Its 4×4×4 interleaved values
-//! are read once, with separate weights for each component. A departure point in another cell gets its
-//! stencil read too, so the result has the bits of [`super::component`].
+//! of each component, all three departure points mostly lie in the same cell. With AVX-512 its 4×4×4
+//! interleaved values are read once, with separate weights for each component. A departure point in another
+//! cell gets its stencil read too, so the result has the bits of [`super::component`]. Other instruction sets
+//! interpolate one component after the other ([`face_runs`]).
 
 use super::staggered::Staggered;
-use super::{Curve, Interpolation, Row};
+use super::{Curve, Row, face_runs};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(any(target_arch = "x86_64", test))]
 use crate::simd::Level;
 use crate::simd::{dispatch, level};
-use crate::solver::advect::trace::{RUN, mean_of_cells};
 use crate::solver::sides::SampleBounds;
 use crate::solver::storage::row_passes;
 
@@ -62,32 +62,16 @@ pub fn velocity(
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512::velocity_row(field, at, jk, bounds, out) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::velocity_row(field, at, jk, bounds, out) },
-        _ => one_by_one(field, at, jk, bounds, out),
+        _ => face_runs::velocity_row(field, at, jk, bounds, out),
     }
 }
 
-/// As [`velocity`], with a separate stencil for each component.
-fn one_by_one(
-    field: &Staggered,
-    at: usize,
-    jk: [isize; 2],
-    bounds: &[SampleBounds; 3],
-    out: [&mut [f32]; 3],
-) {
-    let strides = [1, bounds[0].row, bounds[0].plane];
-    for (component, out) in out.into_iter().enumerate() {
-        for (run, out) in out.chunks_mut(RUN).enumerate() {
-            let from = run * RUN;
-            let back = mean_of_cells(field.back, at + from, strides[component], out.len());
-            let origin = [from as f32, jk[0] as f32, jk[1] as f32];
-            let row = Row { origin, back: &back[..out.len()] };
-            let (kind, faces) = (Interpolation::Cubic(field.curve), &field.faces[component]);
-            super::component(kind, row, &bounds[component], faces, out);
-        }
-    }
+/// Returns true if [`velocity`] reads the interleaved components.
+pub fn reads_interleaved() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return level() == Level::Avx512;
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 /// Advects one row of four interleaved values.
@@ -111,30 +95,37 @@ mod tests {
     use crate::grid::Dims;
     use crate::simd::Aligned;
     use crate::solver::BoundaryCondition;
+    use crate::solver::advect::Interpolation;
+    use crate::solver::advect::trace::{RUN, mean_of_cells};
     use crate::solver::sides::{GhostRules, SampleBounds};
 
     const CURVES: [Curve; 2] = [Curve::CATMULL_ROM, Curve::LAGRANGE];
 
-    /// Pseudo-random values in −1..1, the same each time.
-    fn noise(at: usize) -> f32 {
-        let x = (at as u32).wrapping_mul(2_654_435_761);
-        ((x ^ x >> 15).wrapping_mul(2_246_822_519) >> 8) as f32 / 8_388_608.0 - 1.0
-    }
-
-    /// [`velocity`] restricted to AVX2, where the machine has it.
-    fn in_avx2(
+    /// As [`velocity`], face by face.
+    fn one_by_one(
         field: &Staggered,
         at: usize,
         jk: [isize; 2],
         bounds: &[SampleBounds; 3],
         out: [&mut [f32]; 3],
     ) {
-        match level() {
-            // SAFETY: `level` has found AVX2 or more on this machine.
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 => unsafe { avx2::velocity_row(field, at, jk, bounds, out) },
-            _ => one_by_one(field, at, jk, bounds, out),
+        let strides = [1, bounds[0].row, bounds[0].plane];
+        for (component, out) in out.into_iter().enumerate() {
+            for (run, out) in out.chunks_mut(RUN).enumerate() {
+                let from = run * RUN;
+                let back = mean_of_cells(field.back, at + from, strides[component], out.len());
+                let origin = [from as f32, jk[0] as f32, jk[1] as f32];
+                let row = Row { origin, back: &back[..out.len()] };
+                let (kind, faces) = (Interpolation::Cubic(field.curve), &field.faces[component]);
+                crate::solver::advect::component(kind, row, &bounds[component], faces, out);
+            }
         }
+    }
+
+    /// Pseudo-random values in −1..1, the same each time.
+    fn noise(at: usize) -> f32 {
+        let x = (at as u32).wrapping_mul(2_654_435_761);
+        ((x ^ x >> 15).wrapping_mul(2_246_822_519) >> 8) as f32 / 8_388_608.0 - 1.0
     }
 
     #[test]
@@ -162,7 +153,13 @@ mod tests {
                 let mut rows = [[[0.0f32; 71]; 3]; 3];
                 let at = layout.at(0, j, k);
                 let [a, b, narrow] = &mut rows;
-                in_avx2(&field, at, [j, k], &bounds, narrow.each_mut().map(|row| &mut row[..]));
+                face_runs::velocity_row(
+                    &field,
+                    at,
+                    [j, k],
+                    &bounds,
+                    narrow.each_mut().map(|row| &mut row[..]),
+                );
                 velocity(&field, at, [j, k], &bounds, a.each_mut().map(|row| &mut row[..]));
                 one_by_one(&field, at, [j, k], &bounds, b.each_mut().map(|row| &mut row[..]));
                 let bits = rows.map(|rows| rows.map(|row| row.map(f32::to_bits)));

@@ -16,6 +16,7 @@ mod avx2;
 mod avx512;
 pub mod conservative;
 mod cubic;
+mod face_runs;
 mod interleaved_cubic;
 mod maccormack;
 mod monotone;
@@ -25,7 +26,7 @@ pub mod trace;
 
 pub use self::cubic::Curve;
 use self::cubic::cubic;
-pub use self::interleaved_cubic::{interleave, velocity};
+pub use self::interleaved_cubic::{interleave, reads_interleaved, velocity};
 pub use self::maccormack::{Correction, correct_component, correct_scalars};
 use self::monotone::monotone;
 pub use self::semi_lagrangian::linear_pair;

@@ -5,7 +5,8 @@ use crate::grid::Faces;
 
 /// The velocity on the faces in two layouts, and the displacement of the air.
 pub struct Staggered<'a> {
-    /// u, v, w and 0 interleaved, from [`interleave`](super::interleave). Only intrinsics read it.
+    /// u, v, w and 0 interleaved, from [`interleave`](super::interleave). Filled and read
+    /// where [`reads_interleaved`](super::reads_interleaved).
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub interleaved: &'a [[f32; 4]],
     /// The same velocity, one component after the other.

@@ -6,6 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod eight_traces;
 
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(target_arch = "x86_64")]
@@ -17,6 +18,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::locate as locate_sixteen;
+pub use eight_traces::cell;
 
 /// Cells handled together: first all offsets, then all samples, so that the first part vectorises.
 pub const RUN: usize = 64;
@@ -134,16 +136,17 @@ fn trace_row(row: Row, order: TraceOrder, bounds: &SampleBounds, out: &mut [[f32
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         (Level::Avx512, TraceOrder::Third) => unsafe { avx512::trace_row::<3>(row, bounds, out) },
-        (_, TraceOrder::Second) => midpoint_row(row, bounds, out),
-        (_, TraceOrder::Third) => ralston_row(row, bounds, out),
+        (_, TraceOrder::Second) => eight_traces::midpoint_row(row, bounds, out),
+        (_, TraceOrder::Third) => eight_traces::ralston_row(row, bounds, out),
     }
 }
 
-dispatch! { fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
-dispatch! { fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
+dispatch! { #[cfg(test)] fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
+dispatch! { #[cfg(test)] fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
 
-/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂). The departure point of the second order is x − Δt k₂,
-/// that of the third x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
+/// The plain rule, whose bits the wide kernels have: k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂). The
+/// departure point of the second order is x − Δt k₂, that of the third x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
+#[cfg(test)]
 #[inline(always)]
 fn trace_kernel<const FMA: bool, const ORDER: usize>(
     Row { centers, at, jk, steps }: Row,
@@ -182,6 +185,7 @@ fn trace_kernel<const FMA: bool, const ORDER: usize>(
 }
 
 /// Samples the velocity at x − `steps` · `velocity` for each x of a run that begins at `origin`.
+#[cfg(test)]
 #[inline(always)]
 fn sample_back<const FMA: bool>(
     centers: &[[f32; 4]],
@@ -234,9 +238,9 @@ pub fn locate<const FMA: bool>(
     let Departures { at, fraction: [fx, fy, fz] } = departures;
     let strides = [bounds.row as u32, bounds.plane as u32];
     for t in 0..count {
-        let (bx, x) = cell(bounds, 0, origin[0] + t as f32 - displacement[t][0]);
-        let (by, y) = cell(bounds, 1, origin[1] - displacement[t][1]);
-        let (bz, z) = cell(bounds, 2, origin[2] - displacement[t][2]);
+        let (bx, x) = cell_below(bounds, 0, origin[0] + t as f32 - displacement[t][0]);
+        let (by, y) = cell_below(bounds, 1, origin[1] - displacement[t][1]);
+        let (bz, z) = cell_below(bounds, 2, origin[2] - displacement[t][2]);
         at[t] = bx + by * strides[0] + bz * strides[1];
         (fx[t], fy[t], fz[t]) = (x, y, z);
     }
@@ -244,7 +248,7 @@ pub fn locate<const FMA: bool>(
 
 /// The index below a coordinate, counted from the first ghost, and the fraction above it.
 #[inline(always)]
-fn cell(bounds: &SampleBounds, axis: usize, x: f32) -> (u32, f32) {
+fn cell_below(bounds: &SampleBounds, axis: usize, x: f32) -> (u32, f32) {
     let x = x - bounds.period[axis] * ((x - bounds.low[axis]) * bounds.per_period[axis]).floor();
     let x = least(greatest(x, bounds.low[axis]), bounds.high[axis]);
     let base = least(x.floor(), bounds.last[axis]);
@@ -302,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_traces_at_once_have_the_bits_of_the_plain_code() {
+    fn wide_traces_have_the_bits_of_the_plain_code() {
         let layout = Layout::new(Dims::new([37, 5, 6]).unwrap());
         let sides = [
             [BoundaryCondition::Periodic; 2],

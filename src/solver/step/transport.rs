@@ -119,9 +119,11 @@ impl Fields {
     fn advect_together(&mut self, curve: Curve, halt: &Halt) {
         let halo = self.stencil_halo();
         let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
-        walls
-            .ranks()
-            .with_neighbours(*layout, halo, |layout| advect::interleave(layout, velocity, interleaved));
+        if advect::reads_interleaved() {
+            walls
+                .ranks()
+                .with_neighbours(*layout, halo, |layout| advect::interleave(layout, velocity, interleaved));
+        }
         let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
         let field = advect::Staggered { interleaved, faces: velocity, back, curve };
         // Only as far as the flow decides; the sides mostly set the faces at the far ends.

@@ -1,0 +1,143 @@
+//! Back-traces of eight cells at a time, with the bits of the plain rule.
+//!
+//! Lane l of a vector of coordinates belongs to cell 2l, lane 4 + l to cell 2l + 1: a transposition of 4×4 blocks turns the velocities of
+//! eight cells, two in each register, into coordinates.
+
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, u32x8};
+
+use super::Row;
+use crate::grid::GHOST;
+use crate::simd::each_level;
+use crate::simd::vectors::{EIGHT, Simd, f32x8};
+use crate::solver::sides::SampleBounds;
+
+each_level! {
+    /// Back-traces of second order.
+    pub fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = midpoint_kernel;
+}
+each_level! {
+    /// Back-traces of third order.
+    pub fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = ralston_kernel;
+}
+
+#[inline(always)]
+fn midpoint_kernel<S: Simd>(s: S, row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) {
+    trace::<S, 2>(s, row, bounds, out);
+}
+
+#[inline(always)]
+fn ralston_kernel<S: Simd>(s: S, row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) {
+    trace::<S, 3>(s, row, bounds, out);
+}
+
+/// See [`trace_kernel`](super::trace_kernel).
+#[inline(always)]
+fn trace<S: Simd, const ORDER: usize>(
+    s: S,
+    Row { centers, at, jk, steps }: Row,
+    bounds: &SampleBounds,
+    out: &mut [[f32; 4]],
+) {
+    let values = centers.as_flattened();
+    for from in (0..out.len()).step_by(EIGHT) {
+        let origin = [from as f32, jk[0], jk[1]];
+        let here = &values[4 * (at + from)..][..4 * EIGHT];
+        let first = [two(s, here, 0), two(s, here, 2), two(s, here, 4), two(s, here, 6)];
+        let mut velocity = sample(s, values, bounds, origin, first, 0.5 * steps);
+        if ORDER == 3 {
+            let third = sample(s, values, bounds, origin, velocity, 0.75 * steps);
+            for n in 0..4 {
+                let sum = first[n] * 2.0 + velocity[n] * 3.0 + third[n] * 4.0;
+                velocity[n] = sum * (1.0 / 9.0);
+            }
+        }
+        for (two, velocity) in out[from..].chunks_mut(2).zip(velocity) {
+            let displacement = (velocity * steps).to_array();
+            let two = two.as_flattened_mut();
+            two.copy_from_slice(&displacement[..two.len()]);
+        }
+    }
+}
+
+/// Cells `n` and `n` + 1.
+#[inline(always)]
+fn two<S: Simd>(s: S, values: &[f32], n: usize) -> f32x8<S> {
+    f32x8::from_slice(s, &values[4 * n..4 * n + 8])
+}
+
+/// Samples `values`, four at each centre, at x − `steps` · `velocity` for each x of eight cells from index coordinates `origin` on.
+#[inline(always)]
+fn sample<S: Simd>(
+    s: S,
+    values: &[f32],
+    bounds: &SampleBounds,
+    origin: [f32; 3],
+    velocity: [f32x8<S>; 4],
+    steps: f32,
+) -> [f32x8<S>; 4] {
+    let [a, b, c, d] = velocity;
+    let [x, y, z, _] = s.transpose_blocks([a * steps, b * steps, c * steps, d * steps]);
+    let along = f32x8::load_array(s, [0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]);
+    let (i, x) = cell(s, bounds, 0, (along + origin[0]) - x);
+    let (j, y) = cell(s, bounds, 1, s.splat_f32x8(origin[1]) - y);
+    let (k, z) = cell(s, bounds, 2, s.splat_f32x8(origin[2]) - z);
+    let at = (i + j * bounds.row as u32 + k * bounds.plane as u32).to_array();
+    let (x, y, z) = (
+        s.transpose_blocks([x, x, x, x]),
+        s.transpose_blocks([y, y, y, y]),
+        s.transpose_blocks([z, z, z, z]),
+    );
+    let mut out = velocity;
+    for n in 0..4 {
+        let cells = [at[n] as usize, at[n + 4] as usize];
+        out[n] = linear(s, values, cells, bounds, [x[n], y[n], z[n]]);
+    }
+    out
+}
+
+/// The trilinear samples of two cells, in the order of [`linear`](super::linear). `cells` are the positions below the points.
+#[inline(always)]
+fn linear<S: Simd>(
+    s: S,
+    values: &[f32],
+    cells: [usize; 2],
+    bounds: &SampleBounds,
+    [x, y, z]: [f32x8<S>; 3],
+) -> f32x8<S> {
+    let low = [cells, [cells[0] + bounds.row, cells[1] + bounds.row]];
+    let mut near = [x; 2];
+    for (side, near) in near.iter_mut().enumerate() {
+        let mut ends = [x; 2];
+        for (end, cells) in ends.iter_mut().zip(low) {
+            let below = [cells[0] + side, cells[1] + side];
+            let a = pair(s, values, below);
+            let b = pair(s, values, [below[0] + bounds.plane, below[1] + bounds.plane]);
+            *end = z.mul_add(b - a, a);
+        }
+        *near = y.mul_add(ends[1] - ends[0], ends[0]);
+    }
+    x.mul_add(near[1] - near[0], near[0])
+}
+
+/// The values of two cells.
+#[inline(always)]
+fn pair<S: Simd>(s: S, values: &[f32], [a, b]: [usize; 2]) -> f32x8<S> {
+    let a = f32x4::from_slice(s, &values[4 * a..4 * a + 4]);
+    a.combine(f32x4::from_slice(s, &values[4 * b..4 * b + 4]))
+}
+
+/// The index below a coordinate, counted from the first ghost, and the fraction above it.
+#[inline(always)]
+pub fn cell<S: Simd>(s: S, bounds: &SampleBounds, axis: usize, mut x: f32x8<S>) -> (u32x8<S>, f32x8<S>) {
+    if bounds.period[axis] != 0.0 {
+        let periods =
+            ((x - s.splat_f32x8(bounds.low[axis])) * s.splat_f32x8(bounds.per_period[axis])).floor();
+        x -= s.splat_f32x8(bounds.period[axis]) * periods;
+    }
+    let x = x.max(s.splat_f32x8(bounds.low[axis])).min(s.splat_f32x8(bounds.high[axis]));
+    let base = x.floor().min(s.splat_f32x8(bounds.last[axis]));
+    // A whole number added to 2²³ stands in the last bits of the sum.
+    const SHIFT: f32 = 8_388_608.0;
+    ((base + s.splat_f32x8(GHOST as f32 + SHIFT)).to_bits() - SHIFT.to_bits(), x - base)
+}
