@@ -6,8 +6,8 @@
 //!
 //! - **Points**, as fine as the look asks for, hold the depth τ towards the sun, each along one straight ray (`light/sun.rs`). They
 //!   lie in the middle of cells, with one more layer around the box, so that what is interpolated is right up to the sides.
-//! - **Cubes**, at most 32 along an axis, hold the mean radiance φ and the net flux J of all other light
-//!   (`light/ordinates.rs`).
+//! - **Cubes**, at most 32 along an axis, hold the radiance of all other light in fourteen directions, for eyes, and its mean φ and net
+//!   flux J, for surfaces (`light/ordinates.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`).
 //!
@@ -47,7 +47,8 @@ use gather::gather;
 pub(super) use glowing_blocks::GlowingBlock;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
-use ordinates::{Moments, Outside};
+use ordinates::phase::cut_phase;
+use ordinates::{Light, Moments, Outside};
 pub(super) use sun::{root, squared};
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
@@ -83,7 +84,7 @@ pub struct LightVolume {
     mixture: Mixture,
     /// The cubes, and the light in them.
     cubes: ordinates::MediumCubes,
-    moments: [Moments; 3],
+    light: [Light; 3],
     solver: ordinates::Solver,
     /// Share of each cube that solids fill; empty without solids.
     filled: Vec<f32>,
@@ -126,9 +127,9 @@ impl Default for LightVolume {
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::MediumCubes::default(),
-            moments: std::array::from_fn(|_| Moments {
-                mean: vec![0.0],
-                flux: std::array::from_fn(|_| vec![0.0]),
+            light: std::array::from_fn(|_| Light {
+                moments: Moments { mean: vec![0.0], flux: std::array::from_fn(|_| vec![0.0]) },
+                radiance: std::array::from_fn(|_| vec![0.0]),
             }),
             solver: ordinates::Solver::default(),
             filled: Vec::new(),
@@ -213,7 +214,7 @@ impl LightVolume {
             mixture.glow(&medium, cells, emission, gather);
         });
         let outside = Outside {
-            sun: medium.sun_direction,
+            sun_phase: cut_phase(&medium, medium.sun_direction.map(|x| -x)),
             sky: medium.sky,
             around: medium.around.clone(),
             ground: medium.ground,
@@ -221,8 +222,8 @@ impl LightVolume {
         };
         let sweeps: &[usize] = if single { &[1] } else { &SWEEPS };
         let everywhere = !self.solids.is_empty();
-        let Self { solver, cubes, moments, .. } = self;
-        solver.solve(cubes, phase, &outside, sweeps, everywhere, moments);
+        let Self { solver, cubes, light, .. } = self;
+        solver.solve(cubes, phase, &outside, sweeps, everywhere, light);
         self.extend_into_solids();
     }
 
@@ -312,7 +313,7 @@ impl LightVolume {
         let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
         let sent = |n: usize| {
             std::array::from_fn(|c| {
-                let Moments { mean, flux } = &self.moments[c];
+                let Moments { mean, flux } = &self.light[c].moments;
                 let away: f32 = (0..3).map(|a| along[a] * flux[a][n]).sum();
                 // The flux includes the light of surfaces close by: some light arrives from everywhere.
                 (mean[n] - away).max(0.25 * mean[n])
@@ -346,7 +347,7 @@ impl LightVolume {
     /// φ and J of one colour in the cubes.
     #[cfg(feature = "viewer")]
     pub(super) fn moments(&self, channel: usize) -> (Dims, Vec<[f16; 4]>) {
-        let Moments { mean, flux: [x, y, z] } = &self.moments[channel];
+        let Moments { mean, flux: [x, y, z] } = &self.light[channel].moments;
         let half = |value: f32| f16::from_f32(value.clamp(-super::medium::MOST, super::medium::MOST));
         let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(half);
         (self.mixture.dims, (0..mean.len()).map(texel).collect())

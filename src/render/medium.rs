@@ -123,10 +123,17 @@ impl Medium {
     /// phase function of two scatterings, that of the squared mean cosine. Less than 0 where the rest alone is more.
     #[inline(always)]
     pub(super) fn peak_phase(&self, cosine: f32) -> f32 {
-        let Phase { forward, g } = self.scaled_phase();
+        let Phase { g, .. } = self.scaled_phase();
+        let rest = (1.0 + 3.0 * self.mean_cosine() * g * cosine).max(0.0) / (4.0 * std::f32::consts::PI);
+        self.peak_phase_beside(cosine, rest)
+    }
+
+    /// As [`Medium::peak_phase`], beside light that is scattered in the rest and then towards the eye as `rest` \[1/sr\].
+    #[inline(always)]
+    pub(super) fn peak_phase_beside(&self, cosine: f32, rest: f32) -> f32 {
+        let forward = self.scaled_phase().forward;
         let [first, second] = self.lobes.map(|g| henyey_greenstein(g * g, cosine));
         let twice = first + (second - first) * self.second_share;
-        let rest = (1.0 + 3.0 * self.mean_cosine() * g * cosine).max(0.0) / (4.0 * std::f32::consts::PI);
         (twice - (1.0 - forward) * rest) / forward
     }
 

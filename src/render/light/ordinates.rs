@@ -10,12 +10,14 @@
 //! integrate polynomials up to the fifth degree exactly. A step along any of them ends in the middle of a cell, so nothing
 //! is interpolated. S is taken from the mean radiance φ and the net flux J, both over 4π, and is updated from sweep to
 //! sweep. Light scattered forward within a few degrees counts as not scattered (delta-Eddington: Joseph,
-//! Wiscombe and Weinman 1976): a share f, its second moment, is taken off the extinction.
+//! Wiscombe and Weinman 1976): a share f, its second moment, is taken off the extinction. An eye reads the radiance of all directions,
+//! weighted with the phase function (`ordinates/phase.rs`).
 //!
 //! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids. Radiance passes empty cubes
 //! unchanged, so only their last sweep counts: all others leave their moments out.
 
 mod levels;
+pub(super) mod phase;
 mod sweep;
 
 use rayon::prelude::*;
@@ -27,7 +29,7 @@ use levels::{Color, Grid};
 use sweep::sweep_half;
 
 /// Directions: to the faces, then to the corners.
-const DIRECTIONS: usize = 14;
+pub(super) const DIRECTIONS: usize = 14;
 /// Weight of a direction to a face and to a corner.
 const FACE: f32 = 1.0 / 15.0;
 const CORNER: f32 = 0.075;
@@ -68,8 +70,8 @@ impl Default for MediumCubes {
 /// Light from outside.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
-    /// Unit vector towards the sun.
-    pub sun: [f32; 3],
+    /// Share of the sun's light scattered into each direction, but not in the forward peak, over an even one.
+    pub sun_phase: [f32; DIRECTIONS],
     /// Radiance of the sky straight up and of the ground straight down, linear in the sine of elevation between.
     pub sky: [f32; 3],
     pub ground: [f32; 3],
@@ -110,6 +112,21 @@ impl Moments {
     }
 }
 
+/// The light of one colour.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Light {
+    pub moments: Moments,
+    /// Radiance in each direction.
+    pub radiance: [Vec<f32>; DIRECTIONS],
+}
+
+impl Light {
+    /// Moments and radiance, field by field.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
+        self.moments.all_mut().into_iter().chain(&mut self.radiance)
+    }
+}
+
 /// Sweeps on each level of grids, the finest first; further levels take as many as the last.
 pub(super) type Sweeps<'a> = &'a [usize];
 
@@ -122,7 +139,7 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// φ and J of the light in `medium` that is not the sun's own: in all cubes, or only in those near the medium and the
+    /// The light in `medium` that is not the sun's own: in all cubes, or only in those near the medium and the
     /// floor, and elsewhere those of a clear sky.
     pub fn solve(
         &mut self,
@@ -131,7 +148,7 @@ impl Solver {
         outside: &Outside,
         sweeps: Sweeps,
         everywhere: bool,
-        out: &mut [Moments; 3],
+        out: &mut [Light; 3],
     ) {
         let count = levels::resize(&mut self.grids, medium, everywhere);
         let grids = &self.grids[..count];
@@ -147,6 +164,7 @@ impl Solver {
                 level[0].prepare(grid, phase, outside, channel);
                 if n == 0 {
                     level[0].scatter_lamps();
+                    level[0].keep_radiance(grid);
                 }
                 level[0].floor.clear();
                 if let Some(floor) = &outside.floor {
@@ -247,13 +265,18 @@ mod tests {
             emission: three(0.0),
             lamps: None,
         };
-        let outside =
-            Outside { sun: [0.0, 1.0, 0.0], sky: [1.0; 3], ground: [1.0; 3], around: None, floor: None };
+        let outside = Outside {
+            sun_phase: [1.0; DIRECTIONS],
+            sky: [1.0; 3],
+            ground: [1.0; 3],
+            around: None,
+            floor: None,
+        };
         let phase = Phase { forward: 0.0, g: 0.5 };
-        let mut out = <[Moments; 3]>::default();
+        let mut out = <[Light; 3]>::default();
         Solver::default().solve(&medium, phase, &outside, &[4, 12, 40], everywhere, &mut out);
         let [_, _, blue] = out;
-        blue
+        blue.moments
     }
 
     const DIMS: Dims = Dims { nx: 19, ny: 17, nz: 21 };

@@ -1,7 +1,7 @@
 //! Floor and solids among the cubes: they hide light, and reflect it as Lambertian surfaces.
 
 use super::LightVolume;
-use super::ordinates::FloorBelow;
+use super::ordinates::{FloorBelow, Light};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::unit;
@@ -121,13 +121,8 @@ impl LightVolume {
                 }
                 known[n] = true;
                 let share = 1.0 / near.len() as f32;
-                for moments in &mut self.moments {
-                    let mean = |values: &[f32]| share * near.iter().map(|&m| values[m]).sum::<f32>();
-                    moments.mean[n] = mean(&moments.mean);
-                    for flux in &mut moments.flux {
-                        let value = mean(flux);
-                        flux[n] = value;
-                    }
+                for values in self.light.iter_mut().flat_map(Light::all_mut) {
+                    values[n] = share * near.iter().map(|&m| values[m]).sum::<f32>();
                 }
             }
         }

@@ -4,7 +4,9 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
-use super::{LightVolume, Mixture, Moments, root};
+use super::ordinates::DIRECTIONS;
+use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
+use super::{LightVolume, Mixture, root};
 use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium};
 use crate::simd::{dispatch, greatest, least};
@@ -84,10 +86,11 @@ impl LightVolume {
         });
     }
 
-    /// The values of each cube, towards an eye. The radiance is φ + 3 g J·Ω.
+    /// The values of each cube, towards an eye. The radiance is ∑ w p(Ω·Ω′) L(Ω′) over the ordinates.
     fn values_at_cubes(&self, eye: [f32; 3], medium: &Medium) -> Vec<Values> {
         let Mixture { dims, h, .. } = self.mixture;
         let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
+        let sun_phase = cut_phase(medium, medium.sun_direction.map(|x| -x));
         let mut all = vec![[0.0; VALUES]; dims.cells()];
         let rows = all.par_chunks_mut(dims.nx).enumerate().with_min_len(64);
         rows.for_each_init(Cubes::default, |cubes, (row, values)| {
@@ -98,17 +101,14 @@ impl LightVolume {
                     continue;
                 }
                 let at = row * dims.nx + first..row * dims.nx + first + values.len();
-                for c in 0..3 {
-                    let Moments { mean, flux } = &self.moments[c];
-                    cubes.sent[c][..values.len()].copy_from_slice(&mean[at.clone()]);
-                    (0..3).for_each(|a| {
-                        cubes.flux[c][a][..values.len()].copy_from_slice(&flux[a][at.clone()]);
-                    });
-                }
+                let radiance = self
+                    .light
+                    .each_ref()
+                    .map(|light| light.radiance.each_ref().map(|values| &values[at.clone()]));
                 let [y, z] = [row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * h);
                 let way =
                     Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
-                look_at(cubes, medium, &way, forward);
+                look_at(cubes, &radiance, &sun_phase, medium, &way, forward);
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
                     for c in 0..3 {
                         values[c] = cubes.sent[c][n];
@@ -125,9 +125,10 @@ impl LightVolume {
 /// Cubes side by side along x.
 #[derive(Default)]
 struct Cubes {
-    /// φ, and then the radiance towards the eye.
+    /// Radiance towards the eye.
     sent: [Lane; 3],
-    flux: [[Lane; 3]; 3],
+    /// The phase function from each ordinate towards the eye.
+    phase: OnOrdinates,
     /// The phase function of light from the sun's peak.
     peak: Lane,
 }
@@ -141,13 +142,28 @@ struct Way {
 }
 
 dispatch! {
-    /// Turns the moments of cubes into their radiance towards an eye.
-    fn look_at(cubes: &mut Cubes, medium: &Medium, way: &Way, forward: f32) = look_at_kernel;
+    /// Turns the radiance in cubes into what they scatter towards an eye.
+    fn look_at(
+        cubes: &mut Cubes,
+        radiance: &[[&[f32]; DIRECTIONS]; 3],
+        sun_phase: &[f32; DIRECTIONS],
+        medium: &Medium,
+        way: &Way,
+        forward: f32,
+    ) = look_at_kernel;
 }
 
 #[inline(always)]
-fn look_at_kernel<const FMA: bool>(cubes: &mut Cubes, medium: &Medium, way: &Way, forward: f32) {
-    let (three_g, sun) = (3.0 * medium.mean_cosine(), medium.sun_direction);
+fn look_at_kernel<const FMA: bool>(
+    cubes: &mut Cubes,
+    radiance: &[[&[f32]; DIRECTIONS]; 3],
+    sun_phase: &[f32; DIRECTIONS],
+    medium: &Medium,
+    way: &Way,
+    forward: f32,
+) {
+    let Cubes { sent, phase, peak } = cubes;
+    let sun = medium.sun_direction;
     let Way { first, step, y, z } = *way;
     let mut along = [[0.0; CHUNK]; 3];
     for i in 0..CHUNK {
@@ -155,15 +171,27 @@ fn look_at_kernel<const FMA: bool>(cubes: &mut Cubes, medium: &Medium, way: &Way
         let away = greatest((x * x + y * y + z * z).sqrt(), 1e-6);
         let unit = [x / away, y / away, z / away];
         (0..3).for_each(|a| along[a][i] = unit[a]);
-        let cosine = -(unit[0] * sun[0] + unit[1] * sun[1] + unit[2] * sun[2]);
-        cubes.peak[i] = if forward > 0.0 { medium.peak_phase(cosine) } else { 0.0 };
     }
-    for c in 0..3 {
+    phase.fill_whole(medium, &along);
+    *sent = [[0.0; CHUNK]; 3];
+    // Sunlight scattered in the rest, and then towards the eye.
+    let mut rest = [0.0; CHUNK];
+    for (n, ordinate) in ordinates().into_iter().enumerate() {
+        let values = &mut phase.values[n];
         for i in 0..CHUNK {
-            let flux = &cubes.flux[c];
-            let net = along[0][i] * flux[0][i] + along[1][i] * flux[1][i] + along[2][i] * flux[2][i];
-            cubes.sent[c][i] = greatest(cubes.sent[c][i] + three_g * net, 0.0);
+            values[i] *= ordinate.weight;
+            rest[i] += values[i] * sun_phase[n];
         }
+        for (sent, radiance) in sent.iter_mut().zip(radiance) {
+            for (sent, (radiance, phase)) in sent.iter_mut().zip(radiance[n].iter().zip(&*values)) {
+                *sent += phase * radiance;
+            }
+        }
+    }
+    for i in 0..CHUNK {
+        let cosine = -(along[0][i] * sun[0] + along[1][i] * sun[1] + along[2][i] * sun[2]);
+        let rest = rest[i] * (0.25 * std::f32::consts::FRAC_1_PI);
+        peak[i] = if forward > 0.0 { medium.peak_phase_beside(cosine, rest) } else { 0.0 };
     }
 }
 

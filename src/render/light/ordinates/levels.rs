@@ -1,6 +1,6 @@
 //! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
 
-use super::{DIRECTIONS, MediumCubes, Moments, Outside, directions, unit};
+use super::{DIRECTIONS, Light, MediumCubes, Moments, Outside, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
@@ -9,6 +9,8 @@ use crate::simd::vectors::EIGHT;
 
 /// Directions of a half that end in corners.
 pub(super) const CORNERS: usize = 4;
+/// Directions whose radiance a half keeps.
+pub(super) const KEPT: usize = CORNERS + 4;
 /// A grid is coarsened while it is longer than this \[cubes\].
 const SHORT: usize = 8;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
@@ -63,6 +65,9 @@ pub(super) struct Half {
     /// Radiance that leaves the cubes of a plane along z, and of a row along y.
     pub along_z: Vec<f32>,
     pub along_y: Vec<f32>,
+    /// Radiance in the middle of cubes, of the last sweep where it is wanted: towards corners, along y, along z, and along x up and
+    /// down, those in the planes whose rows the half takes. Empty but on the finest level.
+    pub radiance: [Vec<f32>; KEPT],
 }
 
 impl Half {
@@ -230,13 +235,7 @@ impl Color {
         self.g = phase.g;
         prepare_strips(self, grid, phase.forward);
         let directions = directions();
-        let even = |n: usize| {
-            let cosine: f32 = (0..3).map(|a| -outside.sun[a] * unit(directions[n].0)[a]).sum();
-            let g = phase.g;
-            (1.0 - g * g) / (1.0 + g * g - 2.0 * g * cosine).powf(1.5)
-        };
-        let total: f32 = (0..DIRECTIONS).map(|n| directions[n].1 * even(n)).sum();
-        self.sun_phase = std::array::from_fn(|n| even(n) / total);
+        self.sun_phase = outside.sun_phase;
         self.inflow = std::array::from_fn(|n| {
             // Light that goes down comes from above.
             let up = 0.5 - 0.5 * unit(directions[n].0)[1];
@@ -257,6 +256,30 @@ impl Color {
             let scattered = values.iter_mut().zip(albedo.iter());
             scattered.for_each(|(value, albedo)| *value *= 0.25 * std::f32::consts::FRAC_1_PI * albedo);
         }
+    }
+
+    /// Makes room for the radiance of the last sweep.
+    pub fn keep_radiance(&mut self, grid: &Grid) {
+        for half in &mut self.halves {
+            half.radiance.iter_mut().for_each(|values| values.resize(grid.dims.cells(), 0.0));
+        }
+    }
+
+    /// Radiance in a direction, in the cubes of a plane.
+    fn radiance(&self, grid: &Grid, direction: usize, k: usize) -> &[f32] {
+        let [up, down] = &self.halves;
+        let own = if 2 * k < grid.dims.nz { up } else { down };
+        let values = match direction {
+            0 | 1 => &own.radiance[CORNERS + 2 + direction],
+            2 => &up.radiance[CORNERS],
+            3 => &down.radiance[CORNERS],
+            4 => &up.radiance[CORNERS + 1],
+            5 => &down.radiance[CORNERS + 1],
+            6..10 => &up.radiance[direction - 6],
+            _ => &down.radiance[direction - 10],
+        };
+        let plane = grid.dims.nx * grid.dims.ny;
+        &values[k * plane..][..plane]
     }
 
     /// Begins with light from outside that nothing takes.
@@ -287,12 +310,15 @@ impl Color {
         }
     }
 
-    /// The moments without padding; those of a clear sky where they are not wanted.
-    pub fn store(&self, grid: &Grid, dims: Dims, outside: &Outside, channel: usize, out: &mut Moments) {
+    /// The light without padding; that of a clear sky where it is not wanted.
+    pub fn store(&self, grid: &Grid, dims: Dims, outside: &Outside, channel: usize, out: &mut Light) {
         let (mean, flux) = clear(outside, channel);
         let [up, down] = self.halves.each_ref().map(|half| half.moments.all());
         let strips = grid.dims.nx / EIGHT;
-        for (n, (out, open)) in out.all_mut().into_iter().zip([mean, flux[0], flux[1], flux[2]]).enumerate() {
+        let Light { moments, radiance } = out;
+        for (n, (out, open)) in
+            moments.all_mut().into_iter().zip([mean, flux[0], flux[1], flux[2]]).enumerate()
+        {
             out.resize(dims.cells(), 0.0);
             for (row, out) in out.chunks_exact_mut(dims.nx).enumerate() {
                 for (strip, out) in out.chunks_mut(EIGHT).enumerate() {
@@ -303,6 +329,22 @@ impl Color {
                     let first = (row * strips + strip) * EIGHT;
                     let (up, down) = (&up[n][first..], &down[n][first..]);
                     out.iter_mut().zip(up.iter().zip(down)).for_each(|(out, (up, down))| *out = up + down);
+                }
+            }
+        }
+        for (n, out) in radiance.iter_mut().enumerate() {
+            out.resize(dims.cells(), 0.0);
+            for (k, out) in out.chunks_exact_mut(dims.nx * dims.ny).enumerate() {
+                let from = self.radiance(grid, n, k).chunks_exact(grid.dims.nx);
+                for (j, (out, from)) in out.chunks_exact_mut(dims.nx).zip(from).enumerate() {
+                    let wanted = &grid.wanted[(k * dims.ny + j) * strips..][..strips];
+                    for (strip, (out, from)) in out.chunks_mut(EIGHT).zip(from.chunks(EIGHT)).enumerate() {
+                        if wanted[strip] {
+                            out.copy_from_slice(&from[..out.len()]);
+                        } else {
+                            out.fill(self.inflow[n]);
+                        }
+                    }
                 }
             }
         }

@@ -49,7 +49,7 @@ fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: 
         std::mem::swap(&mut half.before, &mut half.after);
         // Either half takes the rows of half the planes.
         if up == (2 * k < nz) {
-            along_x(s, color, grid, &mut half.moments, k, last);
+            along_x(s, color, grid, half, k, last);
         }
     }
 }
@@ -174,6 +174,11 @@ fn row<S: Simd>(
                 continue;
             }
         }
+        if last && !half.radiance[0].is_empty() {
+            for (radiance, kept) in corners.into_iter().chain([along_y, along_z]).zip(&mut half.radiance) {
+                store(radiance, kept, at);
+            }
+        }
         let (front, behind) = (corners[0] + corners[1], corners[2] + corners[3]);
         let (ahead, back) = (corners[0] + corners[2], corners[1] + corners[3]);
         let (all, aside) = (corner * (front + behind), corner * diagonal);
@@ -187,7 +192,9 @@ fn row<S: Simd>(
 
 /// All rows of a plane along themselves, in both directions, added to the moments.
 #[inline(always)]
-fn along_x<S: Simd>(s: S, color: &Color, grid: &Grid, moments: &mut Moments, k: usize, last: bool) {
+fn along_x<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, k: usize, last: bool) {
+    let Half { moments, radiance: kept, .. } = half;
+    let keeps = last && !kept[0].is_empty();
     let Dims { nx, ny, .. } = grid.dims;
     let face = s.splat_f32x8(FACE);
     for first in (0..ny).step_by(EIGHT) {
@@ -230,6 +237,9 @@ fn along_x<S: Simd>(s: S, color: &Color, grid: &Grid, moments: &mut Moments, k: 
                     let weighted = face * middles[n];
                     add(s, weighted, &mut moments.mean, rows[n] + i);
                     add(s, sign * weighted, &mut moments.flux[0], rows[n] + i);
+                    if keeps {
+                        store(middles[n], &mut kept[CORNERS + 2 + direction], rows[n] + i);
+                    }
                 }
             }
         }
