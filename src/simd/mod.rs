@@ -10,7 +10,7 @@ mod level;
 pub mod transpose;
 pub mod vectors;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", test))]
 pub use level::Level;
 #[cfg(test)]
 pub use level::levels;
