@@ -16,6 +16,7 @@
 mod gather;
 mod glowing_blocks;
 mod lamps;
+mod light_chunk;
 mod mixture;
 mod ordinates;
 mod sun;

@@ -247,8 +247,8 @@ impl LightVolume {
         [first, j, k]: [usize; 3],
         eye: [f32; 3],
         medium: &Medium,
-        scale: &[[f32; super::towards::CHUNK]; 3],
-        sent: &mut [[f32; super::towards::CHUNK]; 3],
+        scale: &[[f32; super::light_chunk::CHUNK]; 3],
+        sent: &mut [[f32; super::light_chunk::CHUNK]; 3],
         count: usize,
     ) {
         let spacing = self.spacing;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::LightVolume;
-use super::towards::{CHUNK, Lane};
+use super::light_chunk::{CHUNK, Lane};
 use crate::render::exp::exp;
 use crate::render::medium::{Medium, Phase};
 use crate::simd::dispatch;

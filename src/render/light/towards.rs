@@ -4,16 +4,13 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
+use super::light_chunk::{CHUNK, Lane};
 use super::ordinates::DIRECTIONS;
 use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
 use super::{LightVolume, Mixture, root};
 use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium};
 use crate::simd::{dispatch, greatest, least};
-
-/// Points that are worked on at a time.
-pub(super) const CHUNK: usize = 32;
-pub(super) type Lane = [f32; CHUNK];
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
 /// light from its peak, and the share of the sun's depth that counts for such light.

@@ -11,7 +11,7 @@
 //!   too bright to the side and 1.5 times to the back.
 
 use super::{DIRECTIONS, directions, unit};
-use crate::render::light::towards::{CHUNK, Lane};
+use crate::render::light::light_chunk::{CHUNK, Lane};
 use crate::render::medium::Medium;
 use crate::simd::dispatch;
 
