@@ -1,8 +1,7 @@
 //! Limited cubic interpolation of the velocity, one component after the other, for runs of eight faces.
 //!
 //! Departure points of a run are mostly neighbours, as their faces are: then one load at each node of the stencil serves all eight.
-//! Where the flow shears, a run falls into groups of neighbours. Each group takes a stencil, of which the faces of other groups keep
-//! nothing. The sums have the order of [`cubic`](super::cubic), so the result has the bits of [`component`](super::component).
+//! Shear splits a run into groups of neighbours. Each group has its own stencil, masked to its faces. The sums have the order of [`cubic`](super::cubic), so the result has the bits of [`component`](super::component).
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};

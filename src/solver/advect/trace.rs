@@ -144,8 +144,7 @@ fn trace_row(row: Row, order: TraceOrder, bounds: &SampleBounds, out: &mut [[f32
 dispatch! { #[cfg(test)] fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
 dispatch! { #[cfg(test)] fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
 
-/// The plain rule, whose bits the wide kernels have: k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂). The
-/// departure point of the second order is x − Δt k₂, that of the third x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
+/// The rule of [`eight_traces`] cell by cell, the reference of the wide kernels.
 #[cfg(test)]
 #[inline(always)]
 fn trace_kernel<const FMA: bool, const ORDER: usize>(

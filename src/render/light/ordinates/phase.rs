@@ -1,8 +1,8 @@
 //! The phase function on the ordinates.
 //!
-//! A narrow phase function does not integrate to 1 over fourteen directions: that of the mean cosine 0.8 is 45 straight ahead and 0.6 in
-//! the next direction. Here it has its own values up to a cosine of 1/2 and stays constant from there; a lobe around the direction
-//! of the light makes the sum over the ordinates 1. This renormalises the phase function as Wiscombe (1976) does, but only its peak:
+//! The sum of a narrow phase function over fourteen directions is not 1: with a mean cosine of 0.8 it is 45 straight ahead and 0.6 in
+//! the next direction. Here it has its own values up to a cosine of 1/2 and is constant from there. A lobe around the direction
+//! of the light makes the sum 1. This renormalises the phase function as Wiscombe (1976) does, but only its peak:
 //! light scattered to the side and back is exact.
 //!
 //! - The **whole** phase function scatters radiance towards an eye, as DISORT takes radiance between its ordinates from the source

@@ -31,7 +31,8 @@ fn ralston_kernel<S: Simd>(s: S, row: Row, bounds: &SampleBounds, out: &mut [[f3
     trace::<S, 3>(s, row, bounds, out);
 }
 
-/// See [`trace_kernel`](super::trace_kernel).
+/// k₁ = u(x), k₂ = u(x − ½ Δt k₁), k₃ = u(x − ¾ Δt k₂). The departure point of the second order is x − Δt k₂, that of the third
+/// x − Δt (2 k₁ + 3 k₂ + 4 k₃)/9.
 #[inline(always)]
 fn trace<S: Simd, const ORDER: usize>(
     s: S,
