@@ -10,7 +10,7 @@ use super::staggered::Staggered;
 use super::{Curve, Interpolation, Row, component};
 use crate::simd::each_level;
 use crate::simd::vectors::{EIGHT, Eight, Simd, f32x8};
-use crate::solver::advect::trace::{cell, mean_of_cells};
+use crate::solver::advect::trace::{locate_eight, mean_of_cells};
 use crate::solver::sides::SampleBounds;
 
 /// Values of a line that the stencils of eight neighbours read.
@@ -31,23 +31,23 @@ fn velocity_kernel<S: Simd>(
     bounds: &[SampleBounds; 3],
     out: [&mut [f32]; 3],
 ) {
-    let [u, v, w] = out;
-    component_kernel(s, field, at, (jk, 0, 1), &bounds[0], u);
-    component_kernel(s, field, at, (jk, 1, bounds[1].row), &bounds[1], v);
-    component_kernel(s, field, at, (jk, 2, bounds[2].plane), &bounds[2], w);
+    for (c, (bounds, out)) in bounds.iter().zip(out).enumerate() {
+        component_kernel(s, field, at, (jk, c), bounds, out);
+    }
 }
 
-/// Interpolates faces of component `c`, whose cells lie `stride` apart.
+/// Interpolates faces of component `c`.
 #[inline(always)]
 fn component_kernel<S: Simd>(
     s: S,
     field: &Staggered,
     at: usize,
-    (jk, c, stride): ([isize; 2], usize, usize),
+    (jk, c): ([isize; 2], usize),
     bounds: &SampleBounds,
     out: &mut [f32],
 ) {
     let values = &field.faces[c][..];
+    let stride = [1, bounds.row, bounds.plane][c];
     let before = 1 + bounds.row + bounds.plane;
     for from in (0..out.len()).step_by(EIGHT) {
         let out = &mut out[from..];
@@ -92,8 +92,8 @@ fn inside<'a>(values: &'a [f32], first: usize, bounds: &SampleBounds) -> Option<
     values.get(first..first + 3 * (bounds.row + bounds.plane) + LINE)
 }
 
-/// Positions below the departure points of eight faces, and the fractions above them, as
-/// [`locate`](super::trace::locate) finds them. `cells` are the back-traces of the cells below the faces and above.
+/// Positions below the departure points of eight faces, and the fractions above them. `cells` are the back-traces of the cells below
+/// the faces and above.
 #[inline(always)]
 fn departures<S: Simd>(
     s: S,
@@ -111,10 +111,8 @@ fn departures<S: Simd>(
     ]);
     let half = s.splat_f32x8(0.5);
     let along = f32x8::load_array(s, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
-    let (i, x) = cell(s, bounds, 0, (along + origin[0]) - half * x);
-    let (j, y) = cell(s, bounds, 1, s.splat_f32x8(origin[1]) - half * y);
-    let (k, z) = cell(s, bounds, 2, s.splat_f32x8(origin[2]) - half * z);
-    (i + j * bounds.row as u32 + k * bounds.plane as u32, [x, y, z])
+    let (from_y, from_z) = (s.splat_f32x8(origin[1]), s.splat_f32x8(origin[2]));
+    locate_eight(s, bounds, [(along + origin[0]) - half * x, from_y - half * y, from_z - half * z])
 }
 
 /// Cells l and l + 4, each the sum of two.

@@ -18,7 +18,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::locate as locate_sixteen;
-pub use eight_traces::cell;
+pub use eight_traces::locate as locate_eight;
 
 /// Cells handled together: first all offsets, then all samples, so that the first part vectorises.
 pub const RUN: usize = 64;

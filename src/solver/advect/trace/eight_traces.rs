@@ -80,10 +80,9 @@ fn sample<S: Simd>(
     let [a, b, c, d] = velocity;
     let [x, y, z, _] = s.transpose_blocks([a * steps, b * steps, c * steps, d * steps]);
     let along = f32x8::load_array(s, [0.0, 2.0, 4.0, 6.0, 1.0, 3.0, 5.0, 7.0]);
-    let (i, x) = cell(s, bounds, 0, (along + origin[0]) - x);
-    let (j, y) = cell(s, bounds, 1, s.splat_f32x8(origin[1]) - y);
-    let (k, z) = cell(s, bounds, 2, s.splat_f32x8(origin[2]) - z);
-    let at = (i + j * bounds.row as u32 + k * bounds.plane as u32).to_array();
+    let points = [(along + origin[0]) - x, s.splat_f32x8(origin[1]) - y, s.splat_f32x8(origin[2]) - z];
+    let (at, [x, y, z]) = locate(s, bounds, points);
+    let at = at.to_array();
     let (x, y, z) = (
         s.transpose_blocks([x, x, x, x]),
         s.transpose_blocks([y, y, y, y]),
@@ -128,9 +127,18 @@ fn pair<S: Simd>(s: S, values: &[f32], [a, b]: [usize; 2]) -> f32x8<S> {
     a.combine(f32x4::from_slice(s, &values[4 * b..4 * b + 4]))
 }
 
+/// The positions below eight points and the fractions above them, as [`locate`](super::locate) finds them.
+#[inline(always)]
+pub fn locate<S: Simd>(s: S, bounds: &SampleBounds, [x, y, z]: [f32x8<S>; 3]) -> (u32x8<S>, [f32x8<S>; 3]) {
+    let (i, x) = cells_below(s, bounds, 0, x);
+    let (j, y) = cells_below(s, bounds, 1, y);
+    let (k, z) = cells_below(s, bounds, 2, z);
+    (i + j * bounds.row as u32 + k * bounds.plane as u32, [x, y, z])
+}
+
 /// The index below a coordinate, counted from the first ghost, and the fraction above it.
 #[inline(always)]
-pub fn cell<S: Simd>(s: S, bounds: &SampleBounds, axis: usize, mut x: f32x8<S>) -> (u32x8<S>, f32x8<S>) {
+fn cells_below<S: Simd>(s: S, bounds: &SampleBounds, axis: usize, mut x: f32x8<S>) -> (u32x8<S>, f32x8<S>) {
     if bounds.period[axis] != 0.0 {
         let periods =
             ((x - s.splat_f32x8(bounds.low[axis])) * s.splat_f32x8(bounds.per_period[axis])).floor();
