@@ -6,7 +6,7 @@
 //!
 //! - **Points**, as fine as the look asks for, hold the depth τ towards the sun, each along one straight ray (`light/sun.rs`). They
 //!   lie in the middle of cells, with one more layer around the box, so that what is interpolated is right up to the sides.
-//! - **Cubes**, at most 32 along an axis, hold the radiance of all other light in fourteen directions, for eyes, and its mean φ and net
+//! - **Cubes**, at most 32 along an axis or 64 for fine light, hold the radiance of all other light in fourteen directions, for eyes, and its mean φ and net
 //!   flux J, for surfaces (`light/ordinates.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`).
@@ -58,6 +58,8 @@ const DARK: f32 = 1e-3;
 pub(super) const OFF: f32 = 1.2;
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
 const SWEEPS: [usize; 3] = [4, 12, 40];
+/// The same for fine light: it takes more steps through smaller cubes.
+const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
 
 /// The light in one snapshot under one look.
 #[derive(Debug)]
@@ -67,6 +69,8 @@ pub struct LightVolume {
     /// Distance between points \[m\]; the second lies half of it within the box.
     pub spacing: [f32; 3],
     scale: f32,
+    /// Whether cubes and sweeps are those of fine light.
+    fine: bool,
     solids: Vec<Solid>,
     fields: Fields,
     /// Bounding box of the occupied bricks \[m\]; inverted if all are empty.
@@ -116,6 +120,7 @@ impl Default for LightVolume {
             points: Dims { nx: 3, ny: 3, nz: 3 },
             spacing: [1.0; 3],
             scale: Look::default().light_scale,
+            fine: false,
             solids: Vec::new(),
             fields: Fields::default(),
             smoke: [[f32::MAX; 3], [f32::MIN; 3]],
@@ -171,7 +176,7 @@ impl LightVolume {
         self.spacing = std::array::from_fn(|a| self.extent[a] / cells[a] as f32);
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
         self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
-        self.mixture.fit(snapshot);
+        self.mixture.fit(snapshot, self.fine);
         let Self { points, scratch, mixture, density, .. } = self;
         gather(part, mixture, *points, &mut scratch.planes, density);
         self.spans = spans(self.points, &self.density);
@@ -221,7 +226,11 @@ impl LightVolume {
             ground: medium.ground,
             floor: look.floor.map(|albedo| self.floor_below(&medium, albedo)),
         };
-        let sweeps: &[usize] = if single { &[1] } else { &SWEEPS };
+        let sweeps: &[usize] = match (single, self.fine) {
+            (true, _) => &[1],
+            (false, false) => &SWEEPS,
+            (false, true) => &FINE_SWEEPS,
+        };
         let everywhere = !self.solids.is_empty();
         let Self { solver, cubes, light, .. } = self;
         solver.solve(cubes, phase, &outside, sweeps, everywhere, light);
@@ -391,6 +400,16 @@ impl LightVolume {
     /// Points per cell and axis from the next [`LightVolume::gather`] on.
     pub fn set_scale(&mut self, scale: f32) {
         self.scale = scale;
+    }
+
+    /// Fine light from the next [`LightVolume::gather`] on, or not: [`Quality::fine_light`](super::Quality::fine_light).
+    pub fn set_fine(&mut self, fine: bool) {
+        self.fine = fine;
+    }
+
+    #[cfg(feature = "viewer")]
+    pub(super) fn is_fine(&self) -> bool {
+        self.fine
     }
 }
 

@@ -78,6 +78,9 @@ impl Screen {
             let view = View { look: &settings.of_side(side).look, camera: &camera, cursor: None, mode };
             renderer.set_quality(Quality::of_file(&camera));
             renderer.set_refine(true);
+            if renderer.needs_upload(mode) {
+                renderer.upload(of_side(self.session.shown(), side), mode)?;
+            }
             screenshot::take(renderer, &self.display, size, &view)
         });
         let told = save_picture(&name, images);

@@ -223,6 +223,7 @@ impl CpuRenderer {
             self.sharpened.sharpen(&self.cells);
         }
         self.light.set_scale(view.look.light_scale);
+        self.light.set_fine(self.quality.fine_light);
         self.light.gather_part(&part);
         self.light.cast_part(view.look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
         self.picture.forget();
@@ -248,6 +249,7 @@ impl CpuRenderer {
             self.sharpened.sharpen(&self.cells);
         }
         self.light.set_scale(view.look.light_scale);
+        self.light.set_fine(self.quality.fine_light);
         self.light.gather(snapshot);
         self.light.cast(view.look, &self.cells);
         self.picture.forget();

@@ -213,7 +213,8 @@ impl Renderer {
     pub fn needs_upload(&self, mode: Mode) -> bool {
         let by_threads = self.by_threads();
         let without_velocity = self.grid.has_velocity && !self.has_velocity && !by_threads;
-        self.smoke.needs_upload(mode, by_threads) || without_velocity && mode.needs_velocity()
+        let other_light = mode.shows_smoke() && self.baked.light.is_fine() != self.quality.fine_light;
+        self.smoke.needs_upload(mode, by_threads) || without_velocity && mode.needs_velocity() || other_light
     }
 
     /// Uploads a snapshot, for pictures in `mode` and of the present quality.
@@ -226,6 +227,7 @@ impl Renderer {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
         self.grid = Grid::of(snapshot);
+        self.baked.light.set_fine(self.quality.fine_light);
         self.baked.gather(snapshot);
         self.solids.set(self.baked.light.solids())?;
         self.threads.picture.forget();

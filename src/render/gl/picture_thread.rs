@@ -271,8 +271,12 @@ impl Painter {
     /// Renders the next frame of the request's average, and its bytes.
     fn render(&mut self, request: &PictureRequest) {
         let snapshot = request.snapshot();
-        if !self.last.as_ref().is_some_and(|last| last.shows_same_smoke(request)) {
+        let same = |last: &PictureRequest| {
+            last.shows_same_smoke(request) && last.quality.fine_light == request.quality.fine_light
+        };
+        if !self.last.as_ref().is_some_and(same) {
             self.cells.gather(snapshot);
+            self.baked.light.set_fine(request.quality.fine_light);
             self.baked.gather(snapshot);
             self.ranges = Grid::of(snapshot).ranges;
             self.picture.forget();

@@ -8,8 +8,10 @@ use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::snapshot::{Part, Snapshot};
 
-/// Most cubes along an axis.
+/// Most cubes along an axis, and of fine light.
 const CUBES: usize = 32;
+const FINE_CUBES: usize = 64;
+
 /// Means of the snapshot over cubes.
 #[derive(Clone, Debug)]
 pub(super) struct Mixture {
@@ -22,10 +24,11 @@ pub(super) struct Mixture {
 }
 
 impl Mixture {
-    /// Makes room for the cubes of a snapshot.
-    pub fn fit(&mut self, snapshot: &Snapshot) {
+    /// Makes room for the cubes of a snapshot, those of fine light or fewer.
+    pub fn fit(&mut self, snapshot: &Snapshot, fine: bool) {
         let size = snapshot.dims.array();
-        self.edge = size.into_iter().max().unwrap_or(1).div_ceil(CUBES);
+        let most = if fine { FINE_CUBES } else { CUBES };
+        self.edge = size.into_iter().max().unwrap_or(1).div_ceil(most);
         let [nx, ny, nz] = size.map(|n| n.div_ceil(self.edge));
         self.dims = Dims { nx, ny, nz };
         self.h = self.edge as f32 * snapshot.h;

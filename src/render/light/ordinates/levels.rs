@@ -4,8 +4,8 @@ use super::{DIRECTIONS, Light, MediumCubes, Moments, Outside, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
-use crate::simd::dispatch;
 use crate::simd::vectors::EIGHT;
+use crate::simd::{dispatch, greatest};
 
 /// Directions of a half that end in corners.
 pub(super) const CORNERS: usize = 4;
@@ -378,6 +378,16 @@ dispatch! {
     fn prepare_strips(color: &mut Color, grid: &Grid, forward: f32) = prepare_kernel;
 }
 
+/// Transmittance of half a step of optical depth `x`.
+///
+/// In dense cubes a step is longer than a mean free path, and light that diffuses from cube to cube is too slow with e^−x. For a source
+/// that is a parabola along the step, its excess over the radiance in the middle is k = t (1 + t²) / (1 − t²)² instead of 2/τ², with t the
+/// transmittance of half a step of depth τ/2. Above τ = 5, t = 2 / (4 + τ²) keeps k within a tenth of that.
+#[inline(always)]
+fn passes_half(x: f32) -> f32 {
+    greatest(exp(-x), 0.5 / (1.0 + x * x))
+}
+
 #[inline(always)]
 fn prepare_kernel<const FMA: bool>(color: &mut Color, grid: &Grid, forward: f32) {
     let Color { medium, passes, albedo, sun, emission, .. } = color;
@@ -398,8 +408,8 @@ fn prepare_kernel<const FMA: bool>(color: &mut Color, grid: &Grid, forward: f32)
             let depth = 0.5 * grid.h * extinction[strip][i] * left;
             let (scaled, inverse) = (omega * (1.0 - forward) / left, 1.0 / left);
             let filled = depth > 0.0;
-            near[strip][i] = if filled { exp(-depth) } else { 1.0 };
-            far[strip][i] = if filled { exp(-1.732_050_8 * depth) } else { 1.0 };
+            near[strip][i] = if filled { passes_half(depth) } else { 1.0 };
+            far[strip][i] = if filled { passes_half(1.732_050_8 * depth) } else { 1.0 };
             albedo[strip][i] = if filled { scaled } else { 0.0 };
             let even = scaled * irradiance[strip][i] * (0.25 * std::f32::consts::FRAC_1_PI);
             sun[strip][i] = if filled { even } else { 0.0 };
@@ -465,6 +475,24 @@ fn refined(coarse: &[f32], from: Dims, out: &mut [f32], grid: &Grid) {
             let (below, above) = (blended[i.saturating_sub(1)], blended[(i + 1).min(from.nx - 1)]);
             pair[0] = 0.75 * blended[i] + 0.25 * below;
             pair[1] = 0.75 * blended[i] + 0.25 * above;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Light diffuses at its own pace over steps of many mean free paths, and thin medium takes what it takes.
+    #[test]
+    fn light_diffuses_over_long_steps() {
+        for tau in [5.0_f32, 6.0, 8.0, 16.0, 40.0] {
+            let t = passes_half(0.5 * tau);
+            let excess = t * (1.0 + t * t) / (1.0 - t * t).powi(2);
+            assert!((excess * tau * tau / 2.0 - 1.0).abs() < 0.1, "{tau}: {excess}");
+        }
+        for x in [0.01_f32, 0.5, 2.0] {
+            assert!((passes_half(x) / (-x).exp() - 1.0).abs() < 1e-5, "{x}");
         }
     }
 }
