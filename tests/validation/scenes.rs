@@ -5,7 +5,7 @@ use updraft::scene::{Scene, builtin};
 use crate::case::{Case, grid};
 
 const FRAMES: u32 = 600;
-const COARSER: usize = 3;
+const COARSER: usize = 4;
 
 /// The built-in scene `name` with cells [`COARSER`] times as large.
 fn coarse(name: &str) -> Case {
@@ -17,7 +17,7 @@ fn coarse(name: &str) -> Case {
 }
 
 #[test]
-#[ignore = "slow: 5 minutes"]
+#[ignore = "slow: 2 minutes"]
 fn no_builtin_scene_gains_energy_without_end() {
     let mut growing = vec![];
     for name in builtin::NAMES {
