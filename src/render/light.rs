@@ -56,6 +56,8 @@ pub(super) use sun::{root, squared};
 const DARK: f32 = 1e-3;
 /// Distance from a surface at which its diffuse light is read \[cubes\].
 pub(super) const OFF: f32 = 1.2;
+/// Layers of cubes over the floor that its light is read from.
+const ABOVE_FLOOR: usize = 3;
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
 const SWEEPS: [usize; 3] = [4, 12, 40];
 /// The same for fine light: it takes more steps through smaller cubes.
@@ -90,6 +92,8 @@ pub struct LightVolume {
     /// The cubes, and the light in them.
     cubes: ordinates::MediumCubes,
     light: [Light; 3],
+    /// φ and J of fine light on cubes of twice the edge, for surfaces: close by, the light of a bright spot lies in beams along the ordinates.
+    halved: (Dims, [Moments; 3]),
     solver: ordinates::Solver,
     /// Share of each cube that solids fill; empty without solids.
     filled: Vec<f32>,
@@ -137,6 +141,7 @@ impl Default for LightVolume {
                 moments: Moments { mean: vec![0.0], flux: std::array::from_fn(|_| vec![0.0]) },
                 radiance: std::array::from_fn(|_| vec![0.0]),
             }),
+            halved: (one, Default::default()),
             solver: ordinates::Solver::default(),
             filled: Vec::new(),
             scratch: Scratch::default(),
@@ -235,6 +240,9 @@ impl LightVolume {
         let Self { solver, cubes, light, .. } = self;
         solver.solve(cubes, phase, &outside, sweeps, everywhere, light);
         self.extend_into_solids();
+        if self.mixture.is_fine() {
+            self.halve();
+        }
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
@@ -249,6 +257,7 @@ impl LightVolume {
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
         (cubes.dims, cubes.h) = (dims, h);
+        cubes.above_floor = if self.mixture.is_fine() { 2 * ABOVE_FLOOR } else { ABOVE_FLOOR };
         let smoke = &self.mixture.smoke;
         cubes.extinction.clear();
         cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
@@ -319,11 +328,12 @@ impl LightVolume {
 
     /// φ − J·along, a cube off a surface.
     fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], splines: bool) -> [f32; 3] {
-        let Mixture { dims, h, .. } = self.mixture;
+        let (dims, h) = self.cubes_before_surfaces();
+        let moments = self.moments_before_surfaces();
         let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
         let sent = |n: usize| {
             std::array::from_fn(|c| {
-                let Moments { mean, flux } = &self.light[c].moments;
+                let Moments { mean, flux } = moments[c];
                 let away: f32 = (0..3).map(|a| along[a] * flux[a][n]).sum();
                 // The flux includes the light of surfaces close by: some light arrives from everywhere.
                 (mean[n] - away).max(0.25 * mean[n])
@@ -335,7 +345,7 @@ impl LightVolume {
     /// [`LightVolume::diffuse`] at the floor, for each column of cubes: how many along x and z, their edge \[m\], and the
     /// radiance in the middle of each.
     pub(super) fn diffuse_on_floor(&self) -> (Dims, f32, Vec<[f32; 3]>) {
-        let Mixture { dims, h, .. } = self.mixture;
+        let (dims, h) = self.cubes_before_surfaces();
         let up = [0.0, 1.0, 0.0];
         let middle = |n: usize| [(n % dims.nx) as f32 + 0.5, 0.0, (n / dims.nx) as f32 + 0.5].map(|x| x * h);
         let values = (0..dims.nx * dims.nz).map(|n| self.diffuse(middle(n), up, false)).collect();
@@ -348,19 +358,25 @@ impl LightVolume {
         self.depth.iter().map(|&depth| [f16::from_f32(depth), f16::ZERO, f16::ZERO, f16::ZERO]).collect()
     }
 
-    /// The cubes: how many along each axis, and their edge \[m\].
-    #[cfg(feature = "viewer")]
-    pub(super) fn cubes(&self) -> (Dims, f32) {
-        (self.mixture.dims, self.mixture.h)
+    /// The cubes that surfaces read: how many along each axis, and their edge \[m\].
+    pub(super) fn cubes_before_surfaces(&self) -> (Dims, f32) {
+        let Mixture { dims, h, .. } = self.mixture;
+        if self.mixture.is_fine() { (self.halved.0, 2.0 * h) } else { (dims, h) }
     }
 
-    /// φ and J of one colour in the cubes.
+    fn moments_before_surfaces(&self) -> [&Moments; 3] {
+        std::array::from_fn(
+            |c| if self.mixture.is_fine() { &self.halved.1[c] } else { &self.light[c].moments },
+        )
+    }
+
+    /// φ and J of one colour in the cubes that surfaces read.
     #[cfg(feature = "viewer")]
     pub(super) fn moments(&self, channel: usize) -> (Dims, Vec<[f16; 4]>) {
-        let Moments { mean, flux: [x, y, z] } = &self.light[channel].moments;
+        let Moments { mean, flux: [x, y, z] } = self.moments_before_surfaces()[channel];
         let half = |value: f32| f16::from_f32(value.clamp(-super::medium::MOST, super::medium::MOST));
         let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(half);
-        (self.mixture.dims, (0..mean.len()).map(texel).collect())
+        (self.cubes_before_surfaces().0, (0..mean.len()).map(texel).collect())
     }
 
     /// Optical depth of the smoke between two places \[m\], in as many steps as cubes it crosses.

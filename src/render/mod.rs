@@ -180,8 +180,8 @@ pub struct Quality {
     /// Quadratic B-splines of sharpened smoke and of light instead of trilinear interpolation: no creases and no steps of cells, at
     /// about twice the cost.
     pub splines: bool,
-    /// Light scattered more than once, and that of sky and ground, on 64 cubes along the longest side instead of 32, to a smaller error: a tenth of a second
-    /// on two cores. It counts in dense smoke.
+    /// Light scattered more than once, and that of sky and ground, on 64 cubes along the longest side instead of 32, with more sweeps. It
+    /// counts in dense smoke; the memory of the light is eight times as much.
     pub fine_light: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,

@@ -36,6 +36,11 @@ impl Mixture {
         self.smoke.resize(self.dims.cells(), [0.0; 3]);
     }
 
+    /// Whether the cubes are more than those of moving pictures.
+    pub fn is_fine(&self) -> bool {
+        self.dims.array().into_iter().any(|n| n > CUBES)
+    }
+
     /// Adds the sums over the cells of each plane, of all ranks, to the smoke of the cubes, plane after plane.
     pub fn add_planes(&mut self, part: &Part, sums: &mut [[f32; 3]]) {
         let in_plane = self.dims.nx * self.dims.ny;

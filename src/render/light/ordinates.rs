@@ -40,6 +40,8 @@ pub(super) struct MediumCubes {
     pub dims: Dims,
     /// Edge of a cube \[m\].
     pub h: f32,
+    /// Layers over the floor whose light is read wherever the box is.
+    pub above_floor: usize,
     /// Extinction \[1/m\].
     pub extinction: Vec<f32>,
     /// Single-scattering albedo in red, green and blue.
@@ -58,6 +60,7 @@ impl Default for MediumCubes {
         Self {
             dims: Dims { nx: 1, ny: 1, nz: 1 },
             h: 1.0,
+            above_floor: 1,
             extinction: Vec::new(),
             albedo: Default::default(),
             sun: Default::default(),
@@ -101,12 +104,12 @@ pub(super) struct Moments {
 
 impl Moments {
     /// φ and the components of J.
-    fn all(&self) -> [&[f32]; 4] {
+    pub fn all(&self) -> [&[f32]; 4] {
         let [x, y, z] = &self.flux;
         [&self.mean, x, y, z]
     }
 
-    fn all_mut(&mut self) -> [&mut Vec<f32>; 4] {
+    pub fn all_mut(&mut self) -> [&mut Vec<f32>; 4] {
         let [x, y, z] = &mut self.flux;
         [&mut self.mean, x, y, z]
     }
@@ -259,6 +262,7 @@ mod tests {
         let medium = MediumCubes {
             dims,
             h: 0.1,
+            above_floor: 3,
             extinction: (0..cells).map(|n| extinction(at(n))).collect(),
             albedo: three(albedo),
             sun: three(0.0),

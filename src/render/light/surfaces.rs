@@ -12,7 +12,7 @@ use crate::render::solid::Solid;
 
 /// Optical depth of a cube full of a solid.
 const DEPTH: f32 = 12.0;
-/// Cubes from the surface inwards to which light is extended: as far as interpolation reads.
+/// Cubes from the surface inwards to which light is extended: as far as interpolation reads, of those that surfaces read.
 const LAYERS: usize = 2;
 
 impl LightVolume {
@@ -107,7 +107,7 @@ impl LightVolume {
         let dims = self.mixture.dims;
         let size = dims.array();
         let mut known: Vec<bool> = self.filled.iter().map(|&filled| filled == 0.0).collect();
-        for _ in 0..LAYERS {
+        for _ in 0..if self.mixture.is_fine() { 2 * LAYERS } else { LAYERS } {
             let before = known.clone();
             for n in (0..dims.cells()).filter(|&n| !before[n]) {
                 let at = place(dims, n);
@@ -123,6 +123,28 @@ impl LightVolume {
                 let share = 1.0 / near.len() as f32;
                 for values in self.light.iter_mut().flat_map(Light::all_mut) {
                     values[n] = share * near.iter().map(|&m| values[m]).sum::<f32>();
+                }
+            }
+        }
+    }
+
+    /// Means of fine light over cubes of twice the edge.
+    pub(super) fn halve(&mut self) {
+        let Dims { nx, ny, nz } = self.mixture.dims;
+        let dims = Dims { nx: nx.div_ceil(2), ny: ny.div_ceil(2), nz: nz.div_ceil(2) };
+        let both = |n: usize, count: usize| [2 * n, (2 * n + 1).min(count - 1)];
+        self.halved.0 = dims;
+        for (light, halved) in self.light.iter().zip(&mut self.halved.1) {
+            for (fine, out) in light.moments.all().into_iter().zip(halved.all_mut()) {
+                out.resize(dims.cells(), 0.0);
+                for (n, out) in out.iter_mut().enumerate() {
+                    let [i, j, k] = place(dims, n);
+                    let mut sum = 0.0;
+                    for (k, j) in both(k, nz).into_iter().flat_map(|k| both(j, ny).map(|j| (k, j))) {
+                        let row = nx * (j + ny * k);
+                        sum += both(i, nx).map(|i| fine[row + i]).iter().sum::<f32>();
+                    }
+                    *out = 0.125 * sum;
                 }
             }
         }

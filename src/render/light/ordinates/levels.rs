@@ -98,7 +98,7 @@ pub(super) fn resize(grids: &mut Vec<Grid>, medium: &MediumCubes, everywhere: bo
             Some(fine) => grid[0].coarsen(fine),
             None => grid[0].load(medium),
         }
-        grid[0].mark(everywhere);
+        grid[0].mark(everywhere, medium.above_floor);
         count += 1;
         let Dims { ny, nz, .. } = grid[0].dims;
         if grid[0].nx.max(ny).max(nz) <= SHORT {
@@ -152,7 +152,7 @@ impl Grid {
     }
 
     /// Marks the strips that hold medium, and those whose light is read.
-    fn mark(&mut self, everywhere: bool) {
+    fn mark(&mut self, everywhere: bool, above_floor: usize) {
         let Dims { nx, ny, nz } = self.dims;
         self.filled.clear();
         self.filled.extend(self.extinction.chunks_exact(EIGHT).map(|strip| strip.iter().any(|&x| x > 0.0)));
@@ -175,8 +175,7 @@ impl Grid {
         let strips = nx / EIGHT;
         for row in 0..rows.len() {
             let wanted = &mut self.wanted[row * strips..][..strips];
-            if row % ny < AROUND {
-                // The light on the floor is read wherever the box is.
+            if row % ny < above_floor {
                 wanted.fill(true);
             } else if let Some([first, last]) =
                 around(row / ny, nz).filter_map(|k| beside[k * ny + row % ny]).reduce(both)
