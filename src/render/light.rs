@@ -6,8 +6,8 @@
 //!
 //! - **Points**, as fine as the look asks for, hold the depth τ towards the sun, each along one straight ray (`light/sun.rs`). They
 //!   lie in the middle of cells, with one more layer around the box, so that what is interpolated is right up to the sides.
-//! - **Cubes**, at most 32 along an axis or 64 for fine light, hold the radiance of all other light in fourteen directions, for eyes, and its mean φ and net
-//!   flux J, for surfaces (`light/ordinates.rs`).
+//! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
+//!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`).
 //!
@@ -56,11 +56,11 @@ pub(super) use sun::{root, squared};
 const DARK: f32 = 1e-3;
 /// Distance from a surface at which its diffuse light is read \[cubes\].
 pub(super) const OFF: f32 = 1.2;
-/// Layers of cubes over the floor that its light is read from.
+/// Lowest layers of cubes, of those that surfaces read, from which the floor takes its light.
 const ABOVE_FLOOR: usize = 3;
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
 const SWEEPS: [usize; 3] = [4, 12, 40];
-/// The same for fine light: it takes more steps through smaller cubes.
+/// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
 
 /// The light in one snapshot under one look.
@@ -71,7 +71,7 @@ pub struct LightVolume {
     /// Distance between points \[m\]; the second lies half of it within the box.
     pub spacing: [f32; 3],
     scale: f32,
-    /// Whether cubes and sweeps are those of fine light.
+    /// [`Quality::fine_light`](super::Quality::fine_light).
     fine: bool,
     solids: Vec<Solid>,
     fields: Fields,
@@ -92,7 +92,8 @@ pub struct LightVolume {
     /// The cubes, and the light in them.
     cubes: ordinates::MediumCubes,
     light: [Light; 3],
-    /// φ and J of fine light on cubes of twice the edge, for surfaces: close by, the light of a bright spot lies in beams along the ordinates.
+    /// φ and J of fine light on cubes of twice the edge, for surfaces: on small cubes the light of a bright spot arrives in beams along the
+    /// ordinates.
     halved: (Dims, [Moments; 3]),
     solver: ordinates::Solver,
     /// Share of each cube that solids fill; empty without solids.
@@ -240,7 +241,7 @@ impl LightVolume {
         let Self { solver, cubes, light, .. } = self;
         solver.solve(cubes, phase, &outside, sweeps, everywhere, light);
         self.extend_into_solids();
-        if self.mixture.is_fine() {
+        if self.mixture.per_surface_cube() > 1 {
             self.halve();
         }
     }
@@ -257,7 +258,7 @@ impl LightVolume {
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
         (cubes.dims, cubes.h) = (dims, h);
-        cubes.above_floor = if self.mixture.is_fine() { 2 * ABOVE_FLOOR } else { ABOVE_FLOOR };
+        cubes.above_floor = ABOVE_FLOOR * self.mixture.per_surface_cube();
         let smoke = &self.mixture.smoke;
         cubes.extinction.clear();
         cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
@@ -328,8 +329,8 @@ impl LightVolume {
 
     /// φ − J·along, a cube off a surface.
     fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], splines: bool) -> [f32; 3] {
-        let (dims, h) = self.cubes_before_surfaces();
-        let moments = self.moments_before_surfaces();
+        let (dims, h) = self.surface_cubes();
+        let moments = self.surface_moments();
         let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
         let sent = |n: usize| {
             std::array::from_fn(|c| {
@@ -345,7 +346,7 @@ impl LightVolume {
     /// [`LightVolume::diffuse`] at the floor, for each column of cubes: how many along x and z, their edge \[m\], and the
     /// radiance in the middle of each.
     pub(super) fn diffuse_on_floor(&self) -> (Dims, f32, Vec<[f32; 3]>) {
-        let (dims, h) = self.cubes_before_surfaces();
+        let (dims, h) = self.surface_cubes();
         let up = [0.0, 1.0, 0.0];
         let middle = |n: usize| [(n % dims.nx) as f32 + 0.5, 0.0, (n / dims.nx) as f32 + 0.5].map(|x| x * h);
         let values = (0..dims.nx * dims.nz).map(|n| self.diffuse(middle(n), up, false)).collect();
@@ -359,24 +360,23 @@ impl LightVolume {
     }
 
     /// The cubes that surfaces read: how many along each axis, and their edge \[m\].
-    pub(super) fn cubes_before_surfaces(&self) -> (Dims, f32) {
+    pub(super) fn surface_cubes(&self) -> (Dims, f32) {
         let Mixture { dims, h, .. } = self.mixture;
-        if self.mixture.is_fine() { (self.halved.0, 2.0 * h) } else { (dims, h) }
+        if self.mixture.per_surface_cube() > 1 { (self.halved.0, 2.0 * h) } else { (dims, h) }
     }
 
-    fn moments_before_surfaces(&self) -> [&Moments; 3] {
-        std::array::from_fn(
-            |c| if self.mixture.is_fine() { &self.halved.1[c] } else { &self.light[c].moments },
-        )
+    fn surface_moments(&self) -> [&Moments; 3] {
+        let halved = self.mixture.per_surface_cube() > 1;
+        std::array::from_fn(|c| if halved { &self.halved.1[c] } else { &self.light[c].moments })
     }
 
     /// φ and J of one colour in the cubes that surfaces read.
     #[cfg(feature = "viewer")]
     pub(super) fn moments(&self, channel: usize) -> (Dims, Vec<[f16; 4]>) {
-        let Moments { mean, flux: [x, y, z] } = self.moments_before_surfaces()[channel];
+        let Moments { mean, flux: [x, y, z] } = self.surface_moments()[channel];
         let half = |value: f32| f16::from_f32(value.clamp(-super::medium::MOST, super::medium::MOST));
         let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(half);
-        (self.cubes_before_surfaces().0, (0..mean.len()).map(texel).collect())
+        (self.surface_cubes().0, (0..mean.len()).map(texel).collect())
     }
 
     /// Optical depth of the smoke between two places \[m\], in as many steps as cubes it crosses.

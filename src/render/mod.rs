@@ -181,7 +181,7 @@ pub struct Quality {
     /// about twice the cost.
     pub splines: bool,
     /// Light scattered more than once, and that of sky and ground, on 64 cubes along the longest side instead of 32, with more sweeps. It
-    /// counts in dense smoke; the memory of the light is eight times as much.
+    /// matters in dense smoke, and takes eight times the memory.
     pub fine_light: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,

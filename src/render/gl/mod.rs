@@ -448,7 +448,7 @@ impl Renderer {
         let outputs = [("radiance", &targets.scene), ("t_max", &targets.t_maxima)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let (cubes, edge) = self.baked.light.cubes_before_surfaces();
+        let (cubes, edge) = self.baked.light.surface_cubes();
         let inputs = inputs
             .clone()
             .volume("light", self.light.texture())

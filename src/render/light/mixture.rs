@@ -8,7 +8,7 @@ use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::snapshot::{Part, Snapshot};
 
-/// Most cubes along an axis, and of fine light.
+/// Most cubes along an axis; with fine light.
 const CUBES: usize = 32;
 const FINE_CUBES: usize = 64;
 
@@ -24,7 +24,7 @@ pub(super) struct Mixture {
 }
 
 impl Mixture {
-    /// Makes room for the cubes of a snapshot, those of fine light or fewer.
+    /// Makes room for the cubes of a snapshot.
     pub fn fit(&mut self, snapshot: &Snapshot, fine: bool) {
         let size = snapshot.dims.array();
         let most = if fine { FINE_CUBES } else { CUBES };
@@ -36,9 +36,9 @@ impl Mixture {
         self.smoke.resize(self.dims.cells(), [0.0; 3]);
     }
 
-    /// Whether the cubes are more than those of moving pictures.
-    pub fn is_fine(&self) -> bool {
-        self.dims.array().into_iter().any(|n| n > CUBES)
+    /// Cubes along an edge of those that surfaces read, which are never more than [`CUBES`] along an axis.
+    pub fn per_surface_cube(&self) -> usize {
+        self.dims.array().into_iter().max().unwrap_or(1).div_ceil(CUBES)
     }
 
     /// Adds the sums over the cells of each plane, of all ranks, to the smoke of the cubes, plane after plane.

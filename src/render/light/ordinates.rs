@@ -40,7 +40,7 @@ pub(super) struct MediumCubes {
     pub dims: Dims,
     /// Edge of a cube \[m\].
     pub h: f32,
-    /// Layers over the floor whose light is read wherever the box is.
+    /// Number of lowest layers whose light is always wanted: the floor reads it, with medium nearby or not.
     pub above_floor: usize,
     /// Extinction \[1/m\].
     pub extinction: Vec<f32>,

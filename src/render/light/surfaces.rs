@@ -12,7 +12,7 @@ use crate::render::solid::Solid;
 
 /// Optical depth of a cube full of a solid.
 const DEPTH: f32 = 12.0;
-/// Cubes from the surface inwards to which light is extended: as far as interpolation reads, of those that surfaces read.
+/// Layers of cubes, of those that surfaces read, by which light is extended inwards: as far as interpolation reads.
 const LAYERS: usize = 2;
 
 impl LightVolume {
@@ -107,7 +107,7 @@ impl LightVolume {
         let dims = self.mixture.dims;
         let size = dims.array();
         let mut known: Vec<bool> = self.filled.iter().map(|&filled| filled == 0.0).collect();
-        for _ in 0..if self.mixture.is_fine() { 2 * LAYERS } else { LAYERS } {
+        for _ in 0..LAYERS * self.mixture.per_surface_cube() {
             let before = known.clone();
             for n in (0..dims.cells()).filter(|&n| !before[n]) {
                 let at = place(dims, n);
@@ -128,7 +128,7 @@ impl LightVolume {
         }
     }
 
-    /// Means of fine light over cubes of twice the edge.
+    /// Takes means of φ and J over cubes of twice the edge.
     pub(super) fn halve(&mut self) {
         let Dims { nx, ny, nz } = self.mixture.dims;
         let dims = Dims { nx: nx.div_ceil(2), ny: ny.div_ceil(2), nz: nz.div_ceil(2) };
