@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use crate::look::ToneMap;
 use crate::look::srgb::{self, LUMINANCE};
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 
 /// Greatest radiance that the other curves get, so that they stay finite.
 pub(super) const MOST_RADIANCE: f32 = 1e6;
@@ -82,13 +82,14 @@ pub(super) fn row(tone: &Tone, pixels: &[[f32; 4]], out: &mut [[u8; 4]]) {
     }
 }
 
-dispatch! {
+each_level! {
     /// A strip of [`row`].
     fn map(pixels: &[[f32; 4]; CHUNK], tone: &Tone, noise: &Strip, out: &mut [[u8; 4]; CHUNK]) = map_kernel;
 }
 
 #[inline(always)]
-fn map_kernel<const FMA: bool>(
+fn map_kernel<S: Simd>(
+    _: S,
     pixels: &[[f32; 4]; CHUNK],
     tone: &Tone,
     noise: &Strip,

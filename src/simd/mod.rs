@@ -1,7 +1,7 @@
 //! One kernel, several instruction sets, chosen at run time.
 //!
-//! Most kernels are plain loops, generic over whether a multiply-add is fused, and [`dispatch`] lets the compiler vectorise them for
-//! each set. Where it would do so badly, a kernel works on [vectors] with a token, and [`each_level`] compiles it for each set.
+//! A kernel takes a token, the proof that the machine has an instruction set, and [`each_level`] compiles it for each set. Most
+//! kernels are plain loops, which the compiler vectorises; where it would do so badly, they work on [vectors].
 //! Results have the same bits on every machine with fused multiply-add (AVX2, AVX-512, NEON); without it they differ in the last place.
 
 #[cfg(target_arch = "x86_64")]
@@ -17,12 +17,7 @@ pub use level::levels;
 pub use level::{Baseline, LevelError, Token, check, level, token};
 #[cfg(feature = "cli")]
 pub use level::{instruction_sets, level_name};
-
-/// a·b + c, fused if the kernel is compiled for it.
-#[inline(always)]
-pub fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FMA || cfg!(target_arch = "aarch64") { a.mul_add(b, c) } else { a * b + c }
-}
+pub use vectors::Simd;
 
 /// The lesser of two; `bound` if `x` is NaN. One instruction, where `f32::min` takes three.
 #[inline(always)]
@@ -89,40 +84,12 @@ pub fn rest(row: &[f32]) -> [f32; LANES] {
     padded
 }
 
-/// `dispatch!(fn name(args) = kernel);` defines `name`, which runs `kernel::<FMA>` compiled for the best
-/// instruction set of the machine. The kernel must be `#[inline(always)]`.
-macro_rules! dispatch {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident $(, $n:literal)?;) => {
-        $(#[$meta])*
-        #[allow(unsafe_code, clippy::too_many_arguments)]
-        $vis fn $name($($arg: $ty),*) {
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
-                fn avx512($($arg: $ty),*) {
-                    $kernel::<true $(, $n)?>($($arg),*)
-                }
-                #[target_feature(enable = "avx2,fma,bmi2")]
-                fn avx2($($arg: $ty),*) {
-                    $kernel::<true $(, $n)?>($($arg),*)
-                }
-                match $crate::simd::level() {
-                    // SAFETY: `level` has found these instruction sets on this machine.
-                    $crate::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
-                    // SAFETY: as above.
-                    $crate::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::simd::Level::Baseline => {}
-                }
-            }
-            $kernel::<false $(, $n)?>($($arg),*)
-        }
-    };
-}
-pub(crate) use dispatch;
-
 /// `each_level!(fn name(args) = kernel;)` defines `name`, which runs `kernel(token, args)`, compiled for the
-/// machine's best instruction set. The kernel must be `#[inline(always)]`, and so must all functions that it
-/// passes the token to. An `unsafe fn` passes its contract on to an unsafe kernel.
+/// machine's best instruction set; `= kernel, 2;` runs `kernel::<_, 2>`. The kernel must be `#[inline(always)]`, and so must
+/// all functions that it passes the token to. An `unsafe fn` passes its contract on to an unsafe kernel.
+///
+/// Each set has a function of its own rather than a closure: exclusive references among its arguments are then known not to
+/// overlap, which the compiler needs to vectorise plain loops.
 macro_rules! each_level {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
         $(#[$meta])*
@@ -132,10 +99,29 @@ macro_rules! each_level {
             $crate::simd::vectorize!(@each $crate::simd::token(), token => unsafe { $kernel(token, $($arg),*) })
         }
     };
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident;) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) = $kernel:ident $(, $n:literal)?;) => {
         $(#[$meta])*
+        #[allow(clippy::too_many_arguments)]
         $vis fn $name($($arg: $ty),*) {
-            $crate::simd::vectorize!($crate::simd::token(), $kernel($($arg),*))
+            #[cfg(target_arch = "x86_64")]
+            fearless_simd::kernel! {
+                fn avx512(token: Avx512 $(, $arg: $ty)*) {
+                    $kernel$(::<_, $n>)?(token $(, $arg)*);
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            fearless_simd::kernel! {
+                fn avx2(token: Avx2 $(, $arg: $ty)*) {
+                    $kernel$(::<_, $n>)?(token $(, $arg)*);
+                }
+            }
+            match $crate::simd::token() {
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Token::Avx512(token) => avx512(token $(, $arg)*),
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Token::Avx2(token) => avx2(token $(, $arg)*),
+                $crate::simd::Token::Baseline(token) => $kernel$(::<_, $n>)?(token $(, $arg)*),
+            }
         }
     };
 }

@@ -10,8 +10,17 @@ pub use fearless_simd::{f32x8, f32x16};
 
 use super::LANES;
 
-/// An instruction set's token, with the shuffles that kernels need.
+/// An instruction set's token, with what kernels need beyond vectors.
 pub trait Simd: fearless_simd::Simd {
+    /// Whether a multiply-add is one instruction, which rounds once.
+    const FUSED: bool;
+
+    /// a·b + c, rounded once if [`FUSED`](Self::FUSED).
+    #[inline(always)]
+    fn fma(self, a: f32, b: f32, c: f32) -> f32 {
+        if Self::FUSED { a.mul_add(b, c) } else { a * b + c }
+    }
+
     /// Transposes the 4×4 blocks in both halves.
     fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4];
 }
@@ -41,6 +50,8 @@ mod x86 {
     use super::{Simd, f32x8, transpose_halves};
 
     impl Simd for Sse2 {
+        const FUSED: bool = false;
+
         #[inline(always)]
         fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
             transpose_halves(rows)
@@ -67,6 +78,8 @@ mod x86 {
             );
 
             impl Simd for $token {
+                const FUSED: bool = true;
+
                 #[inline(always)]
                 fn transpose_blocks(self, [a, b, c, d]: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
                     let [a, b, c, d] = $kernel(self, [a.into(), b.into(), c.into(), d.into()]);
@@ -81,6 +94,8 @@ mod x86 {
 
 #[cfg(target_arch = "aarch64")]
 impl Simd for fearless_simd::aarch64::Neon {
+    const FUSED: bool = true;
+
     #[inline(always)]
     fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
         transpose_halves(rows)
@@ -89,6 +104,8 @@ impl Simd for fearless_simd::aarch64::Neon {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 impl Simd for fearless_simd::Fallback {
+    const FUSED: bool = false;
+
     #[inline(always)]
     fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
         transpose_halves(rows)

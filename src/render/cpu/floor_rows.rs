@@ -8,7 +8,7 @@ use crate::render::noise;
 use crate::render::scene::FLOOR_ENDS;
 use crate::render::stage::Stage;
 use crate::render::tone::whole;
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 
 /// Pixels processed at a time.
 const CHUNK: usize = 32;
@@ -182,13 +182,13 @@ impl Default for Seen {
     }
 }
 
-dispatch! {
+each_level! {
     /// Intersects the rays from the `x`th pixel on with the floor.
     fn see(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) = see_kernel;
 }
 
 #[inline(always)]
-fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) {
+fn see_kernel<S: Simd>(_: S, along: &Along, floor: &Floor, x: f32, seen: &mut Seen) {
     let Along { eye, eye_step, first, step } = along;
     let (lo, spacing) = (floor.light.lo, floor.light.spacing);
     let [across, deep] = [1.0 / spacing[0], 1.0 / spacing[1]];
@@ -213,13 +213,13 @@ fn see_kernel<const FMA: bool>(along: &Along, floor: &Floor, x: f32, seen: &mut 
     }
 }
 
-dispatch! {
+each_level! {
     /// Computes the radiance of the floor at the intersections.
     fn light_up(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) = light_up_kernel;
 }
 
 #[inline(always)]
-fn light_up_kernel<const FMA: bool>(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) {
+fn light_up_kernel<S: Simd>(_: S, floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) {
     let FloorLight { size: [width, depth], texels, .. } = floor.light;
     let top = [(width - 1) as f32, (depth - 1) as f32];
     let (mut first, mut aside, mut behind) = ([0_u32; CHUNK], [0_u32; CHUNK], [0_u32; CHUNK]);

@@ -7,7 +7,8 @@ use fearless_simd::{f32x4, f32x8, i32x8, u32x8};
 use half::f16;
 
 use super::texels::{Corners, Texels};
-use crate::simd::vectors::{EIGHT, Simd, interleave};
+use crate::simd::Simd;
+use crate::simd::vectors::{EIGHT, interleave};
 
 /// A token of an instruction set, with the vector of its ray packets.
 pub(super) trait Packets: Simd {

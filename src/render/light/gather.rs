@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::Mixture;
 use crate::grid::Dims;
-use crate::simd::{dispatch, greatest};
+use crate::simd::{Simd, each_level, greatest};
 use crate::snapshot::{BRICK, Part, Snapshot};
 
 /// Which cells a point is the mean of, along one axis: the first and their weights.
@@ -199,13 +199,13 @@ impl Rows {
     }
 }
 
-dispatch! {
+each_level! {
     /// The sum of three colours, not below 0.
     fn add_colors(cells: &[[f32; 4]], out: &mut [f32]) = add_colors_kernel;
 }
 
 #[inline(always)]
-fn add_colors_kernel<const FMA: bool>(cells: &[[f32; 4]], out: &mut [f32]) {
+fn add_colors_kernel<S: Simd>(_: S, cells: &[[f32; 4]], out: &mut [f32]) {
     for (cell, out) in cells.iter().zip(out) {
         *out = greatest(cell[0] + cell[1] + cell[2], 0.0);
     }

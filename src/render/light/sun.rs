@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::Points;
 use crate::grid::Dims;
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 
 /// The root of an optical depth, with its sign: extrapolation past the box makes negative depths. Below an edge of smoke the depth grows
 /// with the square of the distance, so its root is linear and is interpolated exactly. Interpolated itself, the depth is too large
@@ -196,13 +196,13 @@ fn bilinear(out: &mut [f32], rows: [&[f32]; 2], [from, to]: [usize; 2], [f, g]: 
     blend(out, taps, [(1.0 - f) * (1.0 - g), f * (1.0 - g), (1.0 - f) * g, f * g]);
 }
 
-dispatch! {
+each_level! {
     /// The weighted sum of four rows.
     fn blend(out: &mut [f32], rows: [&[f32]; 4], weights: [f32; 4]) = blend_kernel;
 }
 
 #[inline(always)]
-fn blend_kernel<const FMA: bool>(out: &mut [f32], rows: [&[f32]; 4], weights: [f32; 4]) {
+fn blend_kernel<S: Simd>(_: S, out: &mut [f32], rows: [&[f32]; 4], weights: [f32; 4]) {
     let count = out.len();
     let [a, b, c, d] = [&rows[0][..count], &rows[1][..count], &rows[2][..count], &rows[3][..count]];
     for i in 0..count {
@@ -210,13 +210,13 @@ fn blend_kernel<const FMA: bool>(out: &mut [f32], rows: [&[f32]; 4], weights: [f
     }
 }
 
-dispatch! {
+each_level! {
     /// Turns the density of columns into the root of their depth at a layer, and takes both halves of the layer into what they passed.
     fn grow(passed: &mut [f32], density: &mut [f32], half: f32) = grow_kernel;
 }
 
 #[inline(always)]
-fn grow_kernel<const FMA: bool>(passed: &mut [f32], density: &mut [f32], half: f32) {
+fn grow_kernel<S: Simd>(_: S, passed: &mut [f32], density: &mut [f32], half: f32) {
     let density = &mut density[..passed.len()];
     for i in 0..passed.len() {
         let depth = passed[i] + half * density[i];

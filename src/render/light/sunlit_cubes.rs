@@ -6,7 +6,7 @@ use super::LightVolume;
 use super::light_chunk::{CHUNK, Lane};
 use crate::render::exp::exp;
 use crate::render::medium::{Medium, Phase};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 
 impl LightVolume {
     /// The sun in each cube: the mean over its points, weighted with their density, of what arrives.
@@ -85,13 +85,13 @@ impl Default for Arriving {
     }
 }
 
-dispatch! {
+each_level! {
     /// What arrives of the sun in the surroundings of points, times their density; `half` is half the depth of a density of 1.
     fn arrive(strip: &mut Arriving, half: f32) = arrive_kernel;
 }
 
 #[inline(always)]
-fn arrive_kernel<const FMA: bool>(strip: &mut Arriving, half: f32) {
+fn arrive_kernel<S: Simd>(_: S, strip: &mut Arriving, half: f32) {
     let Arriving { density, depth, shade, scale } = strip;
     for scale in scale {
         for i in 0..CHUNK {

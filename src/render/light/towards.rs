@@ -10,7 +10,7 @@ use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
 use super::{LightVolume, Mixture, root};
 use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium};
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
 /// light from its peak, and the share of the sun's depth that counts for such light.
@@ -138,7 +138,7 @@ struct Way {
     z: f32,
 }
 
-dispatch! {
+each_level! {
     /// Turns the radiance in cubes into what they scatter towards an eye.
     fn look_at(
         cubes: &mut Cubes,
@@ -151,7 +151,8 @@ dispatch! {
 }
 
 #[inline(always)]
-fn look_at_kernel<const FMA: bool>(
+fn look_at_kernel<S: Simd>(
+    _: S,
     cubes: &mut Cubes,
     radiance: &[[&[f32]; DIRECTIONS]; 3],
     sun_phase: &[f32; DIRECTIONS],
@@ -211,13 +212,13 @@ impl Default for Strip {
     }
 }
 
-dispatch! {
+each_level! {
     /// Adds the sun's light that was scattered forward before.
     fn add_peak(strip: &mut Strip) = add_peak_kernel;
 }
 
 #[inline(always)]
-fn add_peak_kernel<const FMA: bool>(strip: &mut Strip) {
+fn add_peak_kernel<S: Simd>(_: S, strip: &mut Strip) {
     let mut clear = [0.0; CHUNK];
     for i in 0..CHUNK {
         clear[i] = exp(-strip.depth[i]);

@@ -1,7 +1,7 @@
 //! A strip of cells, as loops that the compiler turns into vectors.
 
 use crate::render::medium::{MOST, Medium};
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 
 /// Cells of a strip.
 pub(super) const CHUNK: usize = 32;
@@ -23,13 +23,13 @@ impl Default for Strip {
     }
 }
 
-dispatch! {
+each_level! {
     /// ρ ω and ρ of each cell.
     pub(super) fn scattering(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) = scattering_kernel;
 }
 
 #[inline(always)]
-fn scattering_kernel<const FMA: bool>(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) {
+fn scattering_kernel<S: Simd>(_: S, strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) {
     let (smoke, density) = positive(strip);
     out[3] = density;
     for c in 0..3 {
@@ -42,13 +42,13 @@ fn scattering_kernel<const FMA: bool>(strip: &Strip, medium: &Medium, out: &mut 
     }
 }
 
-dispatch! {
+each_level! {
     /// ρ times the radiance of opaque smoke of each cell, and 0.
     pub(super) fn glow(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) = glow_kernel;
 }
 
 #[inline(always)]
-fn glow_kernel<const FMA: bool>(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) {
+fn glow_kernel<S: Simd>(_: S, strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) {
     let (_, density) = positive(strip);
     for c in 0..3 {
         for i in 0..CHUNK {

@@ -82,7 +82,7 @@ pub fn scalar_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 
     for (run, out) in out.chunks_mut(RUN).enumerate() {
         let from = run * RUN;
         let origin = [row.origin[0] + from as f32, row.origin[1], row.origin[2]];
-        locate::<true>(bounds, origin, &row.back[from..][..out.len()], &mut departures);
+        locate(bounds, origin, &row.back[from..][..out.len()], &mut departures);
         for (t, out) in out.iter_mut().enumerate() {
             let weights = even_weights(curve, [0, 1, 2].map(|axis| departures.fraction[axis][t]));
             let value = stencil(field, departures.at[t] as usize, bounds.row, bounds.plane, &weights);

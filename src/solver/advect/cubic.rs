@@ -1,6 +1,6 @@
 //! Limited cubic interpolation along each axis, clamped to the eight values around the departure point.
 
-use crate::simd::{fma, greatest, least};
+use crate::simd::{Simd, greatest, least};
 use crate::solver::sides::SampleBounds;
 
 /// A cubic through the middle two of four values, exact for parabolas. With s = 1 − t the outer two have the
@@ -22,26 +22,27 @@ impl Curve {
     /// Returns the weights of the four values around a fraction t. The linear weights s and t absorb what the
     /// outer two add, so the sum is 1. Symmetric in s and t.
     #[inline(always)]
-    pub fn weights<const FMA: bool>(self, t: f32) -> [f32; 4] {
+    pub fn weights<S: Simd>(self, simd: S, t: f32) -> [f32; 4] {
         let s = 1.0 - t;
         let product = t * s;
-        let first = product * fma::<FMA>(self.slope, s, self.level);
-        let last = product * fma::<FMA>(self.slope, t, self.level);
-        [first, fma::<FMA>(-2.0, first, s) + last, fma::<FMA>(-2.0, last, t) + first, last]
+        let first = product * simd.fma(self.slope, s, self.level);
+        let last = product * simd.fma(self.slope, t, self.level);
+        [first, simd.fma(-2.0, first, s) + last, simd.fma(-2.0, last, t) + first, last]
     }
 }
 
 /// Returns the limited values at `fraction` above the position `at`, N interleaved values: first along y,
 /// then along z, last along x, in the order in which the wide kernels add.
 #[inline(always)]
-pub fn cubic<const FMA: bool, const N: usize>(
+pub fn cubic<S: Simd, const N: usize>(
+    s: S,
     curve: Curve,
     field: &[[f32; N]],
     at: usize,
     bounds: &SampleBounds,
     fraction: [f32; 3],
 ) -> [f32; N] {
-    let [wx, wy, wz] = fraction.map(|t| curve.weights::<FMA>(t));
+    let [wx, wy, wz] = fraction.map(|t| curve.weights(s, t));
     let stencil = &field[at - 1 - bounds.row - bounds.plane..];
     let mut lines = [[0.0; N]; 4];
     let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
@@ -52,7 +53,7 @@ pub fn cubic<const FMA: bool, const N: usize>(
                 stencil[z * bounds.plane + y * bounds.row..].first_chunk().expect("four values");
             for x in 0..4 {
                 for c in 0..N {
-                    slice[x][c] = fma::<FMA>(wy[y], line[x][c], slice[x][c]);
+                    slice[x][c] = s.fma(wy[y], line[x][c], slice[x][c]);
                 }
             }
             if (1..3).contains(&z) && (1..3).contains(&y) {
@@ -64,7 +65,7 @@ pub fn cubic<const FMA: bool, const N: usize>(
         }
         for x in 0..4 {
             for c in 0..N {
-                lines[x][c] = fma::<FMA>(wz[z], slice[x][c], lines[x][c]);
+                lines[x][c] = s.fma(wz[z], slice[x][c], lines[x][c]);
             }
         }
     }
@@ -79,18 +80,27 @@ pub fn cubic<const FMA: bool, const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::each_level;
+
+    each_level! { fn weights(curve: Curve, t: f32, out: &mut [f32; 4]) = weights_kernel; }
+
+    #[inline(always)]
+    fn weights_kernel<S: Simd>(s: S, curve: Curve, t: f32, out: &mut [f32; 4]) {
+        *out = curve.weights(s, t);
+    }
 
     /// Compares the weights at 65 fractions with formulas in double precision, and with the mirrored weights.
     fn check(curve: Curve, formulas: impl Fn(f64) -> [f64; 4]) {
         for n in 0..=64 {
             let t = n as f32 / 64.0;
-            let weights = curve.weights::<true>(t);
-            for (weight, want) in weights.iter().zip(formulas(f64::from(t))) {
+            let [mut straight, mut mirrored] = [[0.0; 4]; 2];
+            weights(curve, t, &mut straight);
+            for (weight, want) in straight.iter().zip(formulas(f64::from(t))) {
                 assert!((weight - want as f32).abs() < 1e-7, "{t}: {weight} for {want}");
             }
-            let mut mirrored = curve.weights::<true>(1.0 - t);
+            weights(curve, 1.0 - t, &mut mirrored);
             mirrored.reverse();
-            assert_eq!(weights, mirrored);
+            assert_eq!(straight, mirrored);
         }
     }
 

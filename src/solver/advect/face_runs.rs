@@ -8,8 +8,8 @@ use fearless_simd::{f32x4, u32x8};
 
 use super::staggered::Staggered;
 use super::{Curve, Interpolation, Row, component};
-use crate::simd::each_level;
-use crate::simd::vectors::{EIGHT, Eight, Simd, f32x8};
+use crate::simd::vectors::{EIGHT, Eight, f32x8};
+use crate::simd::{Simd, each_level};
 use crate::solver::advect::trace::{locate_eight, mean_of_cells};
 use crate::solver::sides::SampleBounds;
 

@@ -13,7 +13,7 @@ use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(any(target_arch = "x86_64", test))]
 use crate::simd::Level;
-use crate::simd::{dispatch, level};
+use crate::simd::{Simd, each_level, level};
 use crate::solver::sides::SampleBounds;
 use crate::solver::storage::row_passes;
 
@@ -37,10 +37,10 @@ fn interleave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     }
 }
 
-dispatch! { fn interleave_cells(faces: [&[f32]; 3], out: &mut [[f32; 4]]) = interleave_cells_kernel; }
+each_level! { fn interleave_cells(faces: [&[f32]; 3], out: &mut [[f32; 4]]) = interleave_cells_kernel; }
 
 #[inline(always)]
-fn interleave_cells_kernel<const FMA: bool>(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
+fn interleave_cells_kernel<S: Simd>(_: S, faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     let n = out.len();
     let [u, v, w] = faces.map(|f| &f[..n]);
     for i in 0..n {

@@ -3,7 +3,7 @@
 
 use super::trace::{Departures, RUN, linear, locate};
 use super::{Row, for_departures};
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 use crate::solver::sides::SampleBounds;
 use crate::solver::storage::cells::Cells;
 
@@ -45,19 +45,20 @@ pub fn correct_component(
     correct_one(row, forward, bounds, fields, at, bytemuck::cast_slice_mut(out));
 }
 
-dispatch! {
+each_level! {
     fn correct_one(
         row: Row, forward: &[[f32; 4]], bounds: &SampleBounds, fields: [&[[f32; 1]]; 2], at: usize, out: &mut [[f32; 1]],
     ) = correct_kernel, 1;
 }
-dispatch! {
+each_level! {
     fn correct_four(
         row: Row, forward: &[[f32; 4]], bounds: &SampleBounds, fields: [&[[f32; 4]]; 2], at: usize, out: &mut [[f32; 4]],
     ) = correct_kernel, 4;
 }
 
 #[inline(always)]
-fn correct_kernel<const FMA: bool, const N: usize>(
+fn correct_kernel<S: Simd, const N: usize>(
+    s: S,
     row: Row,
     forward: &[[f32; 4]],
     bounds: &SampleBounds,
@@ -67,11 +68,11 @@ fn correct_kernel<const FMA: bool, const N: usize>(
 ) {
     let count = out.len();
     // The error of a trace forth and back, for each value.
-    for_departures!(FMA, row.origin, forward, count, bounds, |t, departure, fraction| {
-        out[t] = linear::<FMA, N>(advected, departure, bounds, fraction);
+    for_departures!(row.origin, forward, count, bounds, |t, departure, fraction| {
+        out[t] = linear(s, advected, departure, bounds, fraction);
     });
     let (before, advected) = (&field[at..][..count], &advected[at..][..count]);
-    for_departures!(FMA, row.origin, row.back, count, bounds, |t, departure, _| {
+    for_departures!(row.origin, row.back, count, bounds, |t, departure, _| {
         let (low, high) = min_max::<N>(field, departure, bounds);
         for c in 0..N {
             let corrected = advected[t][c] + 0.5 * (before[t][c] - out[t][c]);

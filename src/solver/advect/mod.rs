@@ -36,7 +36,7 @@ use self::trace::{Departures, RUN, locate};
 use super::sides::SampleBounds;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 
 /// One row of values to be advected: its origin, and the displacement of each value.
 #[derive(Clone, Copy)]
@@ -83,16 +83,16 @@ pub fn component(kind: Interpolation, row: Row, bounds: &SampleBounds, field: &[
     }
 }
 
-dispatch! {
+each_level! {
     fn cubic_one(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1;
 }
-dispatch! {
+each_level! {
     fn cubic_four(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4;
 }
-dispatch! {
+each_level! {
     fn monotone_one(row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = monotone_kernel, 1;
 }
-dispatch! {
+each_level! {
     fn monotone_four(row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = monotone_kernel, 4;
 }
 
@@ -100,12 +100,12 @@ dispatch! {
 /// the value below the departure point, and the fractions above that. It is a macro because a closure that is
 /// not inlined would be compiled for the baseline instruction set.
 macro_rules! for_departures {
-    ($fma:ident, $origin:expr, $displacement:expr, $count:expr, $bounds:expr, |$t:ident, $at:ident, $fraction:pat_param| $body:block) => {
+    ($origin:expr, $displacement:expr, $count:expr, $bounds:expr, |$t:ident, $at:ident, $fraction:pat_param| $body:block) => {
         let (mut departures, displacement, count) = (Departures::default(), $displacement, $count);
         for from in (0..count).step_by(RUN) {
             let run = RUN.min(count - from);
             let origin = [$origin[0] + from as f32, $origin[1], $origin[2]];
-            locate::<$fma>($bounds, origin, &displacement[from..][..run], &mut departures);
+            locate($bounds, origin, &displacement[from..][..run], &mut departures);
             for in_run in 0..run {
                 let $fraction = [
                     departures.fraction[0][in_run],
@@ -121,27 +121,29 @@ macro_rules! for_departures {
 use for_departures;
 
 #[inline(always)]
-fn cubic_kernel<const FMA: bool, const N: usize>(
+fn cubic_kernel<S: Simd, const N: usize>(
+    s: S,
     curve: Curve,
     row: Row,
     bounds: &SampleBounds,
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
-        out[t] = cubic::<FMA, N>(curve, field, at, bounds, fraction);
+    for_departures!(row.origin, row.back, out.len(), bounds, |t, at, fraction| {
+        out[t] = cubic(s, curve, field, at, bounds, fraction);
     });
 }
 
 #[inline(always)]
-fn monotone_kernel<const FMA: bool, const N: usize>(
+fn monotone_kernel<S: Simd, const N: usize>(
+    s: S,
     row: Row,
     bounds: &SampleBounds,
     field: &[[f32; N]],
     out: &mut [[f32; N]],
 ) {
-    for_departures!(FMA, row.origin, row.back, out.len(), bounds, |t, at, fraction| {
-        out[t] = monotone::<FMA, N>(field, at, bounds, fraction);
+    for_departures!(row.origin, row.back, out.len(), bounds, |t, at, fraction| {
+        out[t] = monotone(s, field, at, bounds, fraction);
     });
 }
 
@@ -162,10 +164,10 @@ pub fn scale_row(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     scale_cells(decay, limit, row);
 }
 
-dispatch! { fn scale_cells(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_cells_kernel; }
+each_level! { fn scale_cells(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) = scale_cells_kernel; }
 
 #[inline(always)]
-fn scale_cells_kernel<const FMA: bool>(decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
+fn scale_cells_kernel<S: Simd>(_: S, decay: &[f32; 4], limit: f32, row: &mut [[f32; 4]]) {
     for cell in row {
         for c in 0..4 {
             let value = least(greatest(cell[c] * decay[c], -limit), limit);

@@ -11,7 +11,7 @@ mod eight_traces;
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
-use crate::simd::{dispatch, fma, greatest, least, level};
+use crate::simd::{Simd, each_level, greatest, least, level};
 use crate::solver::TraceOrder;
 use crate::solver::sides::SampleBounds;
 use crate::solver::storage::halt::Halt;
@@ -80,10 +80,10 @@ fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
     }
 }
 
-dispatch! { fn center_cells(faces: FacesOfRow, out: &mut [[f32; 4]]) = center_cells_kernel; }
+each_level! { fn center_cells(faces: FacesOfRow, out: &mut [[f32; 4]]) = center_cells_kernel; }
 
 #[inline(always)]
-fn center_cells_kernel<const FMA: bool>(FacesOfRow { u, v, w }: FacesOfRow, out: &mut [[f32; 4]]) {
+fn center_cells_kernel<S: Simd>(_: S, FacesOfRow { u, v, w }: FacesOfRow, out: &mut [[f32; 4]]) {
     let n = out.len();
     let faces = FacesOfRow { u: &u[..n + 1], v: v.map(|v| &v[..n]), w: w.map(|w| &w[..n]) };
     for (i, out) in out.iter_mut().enumerate() {
@@ -141,13 +141,14 @@ fn trace_row(row: Row, order: TraceOrder, bounds: &SampleBounds, out: &mut [[f32
     }
 }
 
-dispatch! { #[cfg(test)] fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
-dispatch! { #[cfg(test)] fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
+each_level! { #[cfg(test)] fn midpoint_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 2; }
+each_level! { #[cfg(test)] fn ralston_row(row: Row, bounds: &SampleBounds, out: &mut [[f32; 4]]) = trace_kernel, 3; }
 
 /// The rule of [`eight_traces`] cell by cell, the reference of the wide kernels.
 #[cfg(test)]
 #[inline(always)]
-fn trace_kernel<const FMA: bool, const ORDER: usize>(
+fn trace_kernel<S: Simd, const ORDER: usize>(
+    s: S,
     Row { centers, at, jk, steps }: Row,
     bounds: &SampleBounds,
     out: &mut [[f32; 4]],
@@ -158,9 +159,10 @@ fn trace_kernel<const FMA: bool, const ORDER: usize>(
         let count = RUN.min(out.len() - from);
         let origin = [from as f32, jk[0], jk[1]];
         let first = &centers[at + from..][..count];
-        sample_back::<FMA>(centers, bounds, origin, first, 0.5 * steps, &mut departures, &mut second);
+        sample_back(s, centers, bounds, origin, first, 0.5 * steps, &mut departures, &mut second);
         if ORDER == 3 {
-            sample_back::<FMA>(
+            sample_back(
+                s,
                 centers,
                 bounds,
                 origin,
@@ -185,8 +187,10 @@ fn trace_kernel<const FMA: bool, const ORDER: usize>(
 
 /// Samples the velocity at x − `steps` · `velocity` for each x of a run that begins at `origin`.
 #[cfg(test)]
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
-fn sample_back<const FMA: bool>(
+fn sample_back<S: Simd>(
+    s: S,
     centers: &[[f32; 4]],
     bounds: &SampleBounds,
     origin: [f32; 3],
@@ -202,10 +206,10 @@ fn sample_back<const FMA: bool>(
             displacement[c] = steps * velocity[c];
         }
     }
-    locate::<FMA>(bounds, origin, displacement, departures);
+    locate(bounds, origin, displacement, departures);
     for t in 0..velocity.len() {
         let f = [departures.fraction[0][t], departures.fraction[1][t], departures.fraction[2][t]];
-        out[t] = linear::<FMA, 4>(centers, departures.at[t] as usize, bounds, f);
+        out[t] = linear(s, centers, departures.at[t] as usize, bounds, f);
     }
 }
 
@@ -226,7 +230,7 @@ pub fn mean_of_cells(cells: &[[f32; 4]], at: usize, stride: usize, count: usize)
 /// Finds the departure points of a run of values that begins at index coordinates `origin` and extends along
 /// x.
 #[inline(always)]
-pub fn locate<const FMA: bool>(
+pub fn locate(
     bounds: &SampleBounds,
     origin: [f32; 3],
     displacement: &[[f32; 4]],
@@ -259,7 +263,8 @@ fn cell_below(bounds: &SampleBounds, axis: usize, x: f32) -> (u32, f32) {
 /// Trilinear sample of N values at a time: first along z, then along y, last along x, in the order of the
 /// wide kernel.
 #[inline(always)]
-pub fn linear<const FMA: bool, const N: usize>(
+pub fn linear<S: Simd, const N: usize>(
+    s: S,
     field: &[[f32; N]],
     at: usize,
     bounds: &SampleBounds,
@@ -270,14 +275,14 @@ pub fn linear<const FMA: bool, const N: usize>(
     let mut sides = [[0.0; N]; 2];
     for x in 0..2 {
         for c in 0..N {
-            let near = fma::<FMA>(fz, d[x][c] - a[x][c], a[x][c]);
-            let far = fma::<FMA>(fz, e[x][c] - b[x][c], b[x][c]);
-            sides[x][c] = fma::<FMA>(fy, far - near, near);
+            let near = s.fma(fz, d[x][c] - a[x][c], a[x][c]);
+            let far = s.fma(fz, e[x][c] - b[x][c], b[x][c]);
+            sides[x][c] = s.fma(fy, far - near, near);
         }
     }
     let mut out = [0.0; N];
     for c in 0..N {
-        out[c] = fma::<FMA>(fx, sides[1][c] - sides[0][c], sides[0][c]);
+        out[c] = s.fma(fx, sides[1][c] - sides[0][c], sides[0][c]);
     }
     out
 }

@@ -14,8 +14,7 @@ use super::prolong::Prolong;
 use super::swirls::{GENERATIONS, Packed, Swirls};
 use super::wavelet_noise::Tile;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::vectors::Simd;
-use crate::simd::{dispatch, each_level, fma, greatest};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::BoundaryCondition;
 use crate::solver::config::MOST_DETAIL;
 use crate::solver::sides::GhostRules;
@@ -279,17 +278,17 @@ impl Curl<'_> {
     }
 }
 
-dispatch! { fn blend_row(rows: [&[Packed]; 4], shares: [f32; 2], out: &mut [Packed], most: &mut f32) = blend_kernel; }
+each_level! { fn blend_row(rows: [&[Packed]; 4], shares: [f32; 2], out: &mut [Packed], most: &mut f32) = blend_kernel; }
 
 #[inline(always)]
-fn blend_kernel<const FMA: bool>(rows: [&[Packed]; 4], [y, z]: [f32; 2], out: &mut [Packed], most: &mut f32) {
+fn blend_kernel<S: Simd>(s: S, rows: [&[Packed]; 4], [y, z]: [f32; 2], out: &mut [Packed], most: &mut f32) {
     let n = out.len();
     let [a, b, c, d] = rows.map(|row| &row[..n]);
     for i in 0..n {
         for t in 0..4 {
-            let low = fma::<FMA>(y, b[i][t] - a[i][t], a[i][t]);
-            let high = fma::<FMA>(y, d[i][t] - c[i][t], c[i][t]);
-            out[i][t] = fma::<FMA>(z, high - low, low);
+            let low = s.fma(y, b[i][t] - a[i][t], a[i][t]);
+            let high = s.fma(y, d[i][t] - c[i][t], c[i][t]);
+            out[i][t] = s.fma(z, high - low, low);
         }
         *most = greatest(out[i][3].abs(), *most);
     }
@@ -341,11 +340,12 @@ fn sample_kernel<S: Simd>(
     }
 }
 
-dispatch! { fn add_row(a: [&[f32]; 2], b: [&[f32]; 2], out: &mut [f32], most: &mut [f32; LANES]) = add_kernel; }
+each_level! { fn add_row(a: [&[f32]; 2], b: [&[f32]; 2], out: &mut [f32], most: &mut [f32; LANES]) = add_kernel; }
 
 /// Adds the difference of one pair of rows, less that of the other.
 #[inline(always)]
-fn add_kernel<const FMA: bool>(
+fn add_kernel<S: Simd>(
+    _: S,
     [a0, a1]: [&[f32]; 2],
     [b0, b1]: [&[f32]; 2],
     out: &mut [f32],

@@ -21,7 +21,7 @@
 use rayon::prelude::*;
 
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::PerThread;
@@ -248,10 +248,10 @@ struct Across {
     part: usize,
 }
 
-dispatch! { fn add_differences(a: [&[f32]; 2], b: [&[f32]; 2], out: &mut [f32]) = add_differences_kernel; }
+each_level! { fn add_differences(a: [&[f32]; 2], b: [&[f32]; 2], out: &mut [f32]) = add_differences_kernel; }
 
 #[inline(always)]
-fn add_differences_kernel<const FMA: bool>([a1, a0]: [&[f32]; 2], [b1, b0]: [&[f32]; 2], out: &mut [f32]) {
+fn add_differences_kernel<S: Simd>(_: S, [a1, a0]: [&[f32]; 2], [b1, b0]: [&[f32]; 2], out: &mut [f32]) {
     let n = out.len();
     let (a0, a1, b0, b1) = (&a0[..n], &a1[..n], &b0[..n], &b1[..n]);
     for i in 0..n {
@@ -259,11 +259,11 @@ fn add_differences_kernel<const FMA: bool>([a1, a0]: [&[f32]; 2], [b1, b0]: [&[f
     }
 }
 
-dispatch! { fn refine(parts: [Pair; 2], rows: [&[f32]; 5], out: &mut [f32]) = refine_kernel; }
+each_level! { fn refine(parts: [Pair; 2], rows: [&[f32]; 5], out: &mut [f32]) = refine_kernel; }
 
 /// Part of faces along two axes; `rows` are the faces and their neighbours below and above along each.
 #[inline(always)]
-fn refine_kernel<const FMA: bool>([p, q]: [Pair; 2], rows: [&[f32]; 5], out: &mut [f32]) {
+fn refine_kernel<S: Simd>(_: S, [p, q]: [Pair; 2], rows: [&[f32]; 5], out: &mut [f32]) {
     let n = out.len();
     let [u, a, b, c, d] = rows.map(|row| &row[..n]);
     for i in 0..n {
@@ -273,13 +273,14 @@ fn refine_kernel<const FMA: bool>([p, q]: [Pair; 2], rows: [&[f32]; 5], out: &mu
     }
 }
 
-dispatch! { fn along_own_2(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 2; }
-dispatch! { fn along_own_3(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 3; }
-dispatch! { fn along_own_4(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 4; }
+each_level! { fn along_own_2(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 2; }
+each_level! { fn along_own_3(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 3; }
+each_level! { fn along_own_4(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 4; }
 
 /// Faces across x, N for each of `faces` but the last. `sums` begins one cell before the first.
 #[inline(always)]
-fn own_kernel<const FMA: bool, const N: usize>(
+fn own_kernel<S: Simd, const N: usize>(
+    _: S,
     weights: &Weights,
     faces: &[f32],
     sums: &[f32],
@@ -299,11 +300,11 @@ fn own_kernel<const FMA: bool, const N: usize>(
     out[N * n] = faces[n];
 }
 
-dispatch! { fn on_face(part: Pair, row: &[f32], beside: [&[f32]; 2], out: &mut [f32]) = on_face_kernel; }
+each_level! { fn on_face(part: Pair, row: &[f32], beside: [&[f32]; 2], out: &mut [f32]) = on_face_kernel; }
 
 /// Part of faces along one axis. `row` has one face more at each end.
 #[inline(always)]
-fn on_face_kernel<const FMA: bool>(part: Pair, row: &[f32], beside: [&[f32]; 2], out: &mut [f32]) {
+fn on_face_kernel<S: Simd>(_: S, part: Pair, row: &[f32], beside: [&[f32]; 2], out: &mut [f32]) {
     let n = out.len();
     let (row, [a, b]) = (&row[1..][..n], beside.map(|row| &row[..n]));
     for i in 0..n {
@@ -311,10 +312,10 @@ fn on_face_kernel<const FMA: bool>(part: Pair, row: &[f32], beside: [&[f32]; 2],
     }
 }
 
-dispatch! { fn between(share: f32, ends: [&[f32]; 2], out: &mut [f32]) = between_kernel; }
+each_level! { fn between(share: f32, ends: [&[f32]; 2], out: &mut [f32]) = between_kernel; }
 
 #[inline(always)]
-fn between_kernel<const FMA: bool>(share: f32, [low, high]: [&[f32]; 2], out: &mut [f32]) {
+fn between_kernel<S: Simd>(_: S, share: f32, [low, high]: [&[f32]; 2], out: &mut [f32]) {
     let n = out.len();
     let (low, high) = (&low[..n], &high[..n]);
     for i in 0..n {
@@ -322,7 +323,7 @@ fn between_kernel<const FMA: bool>(share: f32, [low, high]: [&[f32]; 2], out: &m
     }
 }
 
-dispatch! {
+each_level! {
     fn inside(
         scales: [f32; 3], inner: Pair, row: &[f32], ends: [&[f32]; 2], beside: [[&[f32]; 2]; 2], sums: [&[f32]; 3], out: &mut [f32],
     ) = inside_kernel;
@@ -330,8 +331,10 @@ dispatch! {
 
 /// Faces between the two of each cell, without their variation along x: `row` is linear between `ends`, which have one face more at
 /// each end, and `beside` are the neighbours of either along the other axis.
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
-fn inside_kernel<const FMA: bool>(
+fn inside_kernel<S: Simd>(
+    _: S,
     [share, p, q]: [f32; 3],
     inner: Pair,
     row: &[f32],
@@ -352,13 +355,14 @@ fn inside_kernel<const FMA: bool>(
     }
 }
 
-dispatch! { fn spread_2(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 2; }
-dispatch! { fn spread_3(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 3; }
-dispatch! { fn spread_4(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 4; }
+each_level! { fn spread_2(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 2; }
+each_level! { fn spread_3(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 3; }
+each_level! { fn spread_4(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 4; }
 
 /// Parts along x of faces across another axis: `base` and the variation of `row`, which has one face more at each end.
 #[inline(always)]
-fn spread_kernel<const FMA: bool, const N: usize>(
+fn spread_kernel<S: Simd, const N: usize>(
+    _: S,
     weights: &Weights,
     row: &[f32],
     base: &[f32],

@@ -1,7 +1,7 @@
 //! Between cells and their finer cells: means of scalars, and displacements in between.
 
 use crate::grid::{GHOST, Layout};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
@@ -41,12 +41,12 @@ pub fn means(
     });
 }
 
-dispatch! { fn add_2(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 2; }
-dispatch! { fn add_3(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 3; }
-dispatch! { fn add_4(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 4; }
+each_level! { fn add_2(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 2; }
+each_level! { fn add_3(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 3; }
+each_level! { fn add_4(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 4; }
 
 #[inline(always)]
-fn add_kernel<const FMA: bool, const N: usize>(from: &[[f32; 4]], out: &mut [[f32; 4]]) {
+fn add_kernel<S: Simd, const N: usize>(_: S, from: &[[f32; 4]], out: &mut [[f32; 4]]) {
     for (from, out) in from.as_chunks::<N>().0.iter().zip(out) {
         for cell in from {
             for c in 0..4 {

@@ -28,8 +28,7 @@ use rayon::prelude::*;
 
 use super::wavelet_noise::{Recipe, Tile, mixed};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::vectors::Simd;
-use crate::simd::{dispatch, each_level, fma, greatest};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::advect;
 use crate::solver::advect::trace;
 use crate::solver::sides::GhostRules;
@@ -437,10 +436,10 @@ fn turned([w, x, y, z]: [f32; 4]) -> [[f32; 3]; 3] {
     ]
 }
 
-dispatch! { fn subtract(back: &[[f32; 4]], out: &mut [[f32; 4]]) = subtract_kernel; }
+each_level! { fn subtract(back: &[[f32; 4]], out: &mut [[f32; 4]]) = subtract_kernel; }
 
 #[inline(always)]
-fn subtract_kernel<const FMA: bool>(back: &[[f32; 4]], out: &mut [[f32; 4]]) {
+fn subtract_kernel<S: Simd>(_: S, back: &[[f32; 4]], out: &mut [[f32; 4]]) {
     for (back, out) in back.iter().zip(out) {
         for c in 0..4 {
             out[c] -= back[c];
@@ -576,16 +575,16 @@ fn hull(ranges: impl Iterator<Item = [usize; 2]>) -> [usize; 2] {
     if all[0] < all[1] { all } else { [0; 2] }
 }
 
-dispatch! { fn add_up(cells: &[[f32; 4]], sum: &mut [f64; 3]) = add_up_kernel; }
+each_level! { fn add_up(cells: &[[f32; 4]], sum: &mut [f64; 3]) = add_up_kernel; }
 
 /// Adds the energies of cells, and these times the squared gradients; keeps the greatest energy.
 #[inline(always)]
-fn add_up_kernel<const FMA: bool>(cells: &[[f32; 4]], sum: &mut [f64; 3]) {
+fn add_up_kernel<S: Simd>(s: S, cells: &[[f32; 4]], sum: &mut [f64; 3]) {
     let (mut energy, mut strained, mut most) = ([0.0f32; LANES], [0.0f32; LANES], [0.0f32; LANES]);
     for chunk in cells.chunks(LANES) {
         for (l, cell) in chunk.iter().enumerate() {
             energy[l] += cell[0];
-            strained[l] = fma::<FMA>(cell[0], cell[1], strained[l]);
+            strained[l] = s.fma(cell[0], cell[1], strained[l]);
             most[l] = greatest(cell[0], most[l]);
         }
     }

@@ -14,7 +14,8 @@ use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, i32x4};
 use rayon::prelude::*;
 
-use crate::simd::vectors::{Simd, f32x8};
+use crate::simd::Simd;
+use crate::simd::vectors::f32x8;
 
 /// Weights that halve the resolution: the dual of the quadratic B-spline.
 const DOWN: [f32; 32] = [

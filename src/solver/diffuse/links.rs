@@ -17,7 +17,7 @@ use super::system::{Edge, System};
 use super::{STAGES, WIDTH, Wide, own_range};
 use crate::grid::{GHOST, Layout};
 use crate::simd::vectors::Lane;
-use crate::simd::{LANES, dispatch};
+use crate::simd::{LANES, Simd, each_level};
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{Shared, refill};
 
@@ -357,17 +357,12 @@ impl Rows {
     }
 }
 
-dispatch! {
+each_level! {
     fn thomas(diagonal: &[Wide], lower: &[Wide], pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel;
 }
 
 #[inline(always)]
-fn thomas_kernel<const FMA: bool>(
-    diagonal: &[Wide],
-    lower: &[Wide],
-    pivots: &mut [Wide],
-    values: &mut [Wide],
-) {
+fn thomas_kernel<S: Simd>(_: S, diagonal: &[Wide], lower: &[Wide], pivots: &mut [Wide], values: &mut [Wide]) {
     let n = values.len();
     let (mut pivot, mut value) = ([0.0; WIDTH], [0.0; WIDTH]);
     for i in 0..n {

@@ -10,8 +10,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use super::{End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
 use fearless_simd::prelude::*;
 
-use crate::simd::vectors::{Lane, Simd, load, store};
-use crate::simd::{LANES, each_level};
+use crate::simd::vectors::{Lane, load, store};
+use crate::simd::{LANES, Simd, each_level};
 
 /// Registers in a [`Wide`].
 const BLOCKS: usize = WIDTH / LANES;

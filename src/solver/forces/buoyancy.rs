@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{Forces, Scratch};
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::simd::{AHEAD, dispatch, fetch_ahead, greatest, least};
+use crate::simd::{AHEAD, Simd, each_level, fetch_ahead, greatest, least};
 use crate::solver::sides::GhostRules;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::row_passes::PerThread;
@@ -135,10 +135,10 @@ pub fn add_row_of_cells(
     span
 }
 
-dispatch! { fn buoyancy_row(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) = buoyancy_row_kernel; }
+each_level! { fn buoyancy_row(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) = buoyancy_row_kernel; }
 
 #[inline(always)]
-fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) {
+fn buoyancy_row_kernel<S: Simd>(_: S, b: &[f32; 4], ambient: f32, scalars: &[[f32; 4]], out: &mut [f32]) {
     for cells in scalars.chunks(4) {
         fetch_ahead(cells, AHEAD);
     }
@@ -147,11 +147,11 @@ fn buoyancy_row_kernel<const FMA: bool>(b: &[f32; 4], ambient: f32, scalars: &[[
     }
 }
 
-dispatch! { fn accelerate_row(k: [f32; 2], rows: [&[f32]; 2], out: &mut [f32]) = accelerate_row_kernel; }
+each_level! { fn accelerate_row(k: [f32; 2], rows: [&[f32]; 2], out: &mut [f32]) = accelerate_row_kernel; }
 
 /// Adds ½Δt (a + b), within ± limit; k = [½Δt, limit].
 #[inline(always)]
-fn accelerate_row_kernel<const FMA: bool>([half_dt, limit]: [f32; 2], [a, b]: [&[f32]; 2], out: &mut [f32]) {
+fn accelerate_row_kernel<S: Simd>(_: S, [half_dt, limit]: [f32; 2], [a, b]: [&[f32]; 2], out: &mut [f32]) {
     let n = out.len();
     let (a, b) = (&a[..n], &b[..n]);
     for i in 0..n {

@@ -2,7 +2,7 @@
 
 use super::{Pass, ring};
 use crate::grid::{Dims, Layout};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 
 /// Relative change of |ω| over two cells below which its gradient has no direction. Where the vorticity is
 /// uniform the gradient is rounding, which confinement would amplify to full strength.
@@ -62,12 +62,12 @@ impl Pass<'_> {
     }
 }
 
-dispatch! { fn curl_row(scale: f32, plus: [&[f32]; 4], minus: [&[f32]; 4], out: &mut [f32]) = curl_row_kernel; }
+each_level! { fn curl_row(scale: f32, plus: [&[f32]; 4], minus: [&[f32]; 4], out: &mut [f32]) = curl_row_kernel; }
 
 /// scale · ((p0 + p1) − (p2 + p3) − (m0 + m1) + (m2 + m3)): one component of the curl, each derivative a difference of
 /// means of two faces.
 #[inline(always)]
-fn curl_row_kernel<const FMA: bool>(scale: f32, plus: [&[f32]; 4], minus: [&[f32]; 4], out: &mut [f32]) {
+fn curl_row_kernel<S: Simd>(_: S, scale: f32, plus: [&[f32]; 4], minus: [&[f32]; 4], out: &mut [f32]) {
     let n = out.len();
     let ([a, b, c, d], [e, f, g, h]) = (plus.map(|x| &x[..n]), minus.map(|x| &x[..n]));
     for i in 0..n {
@@ -75,10 +75,10 @@ fn curl_row_kernel<const FMA: bool>(scale: f32, plus: [&[f32]; 4], minus: [&[f32
     }
 }
 
-dispatch! { fn magnitude_row(xyz: [&[f32]; 3], out: &mut [f32]) = magnitude_row_kernel; }
+each_level! { fn magnitude_row(xyz: [&[f32]; 3], out: &mut [f32]) = magnitude_row_kernel; }
 
 #[inline(always)]
-fn magnitude_row_kernel<const FMA: bool>(xyz: [&[f32]; 3], out: &mut [f32]) {
+fn magnitude_row_kernel<S: Simd>(_: S, xyz: [&[f32]; 3], out: &mut [f32]) {
     let n = out.len();
     let [x, y, z] = xyz.map(|x| &x[..n]);
     for i in 0..n {
@@ -86,7 +86,7 @@ fn magnitude_row_kernel<const FMA: bool>(xyz: [&[f32]; 3], out: &mut [f32]) {
     }
 }
 
-dispatch! {
+each_level! {
     pub fn confinement_row(
         strength: f32, vorticity: [&[f32]; 3], along: &[f32], beside: [&[f32]; 2], around: [&[f32]; 2],
         out: [&mut [f32]; 3],
@@ -95,7 +95,8 @@ dispatch! {
 
 /// strength · N × ω; `along`, `beside`, `around` are |ω| along x (with both neighbours), y and z.
 #[inline(always)]
-fn confinement_row_kernel<const FMA: bool>(
+fn confinement_row_kernel<S: Simd>(
+    _: S,
     strength: f32,
     vorticity: [&[f32]; 3],
     along: &[f32],

@@ -17,7 +17,7 @@ use super::storage::active_bricks::Bricks;
 use super::storage::halt::Halt;
 use super::storage::row_passes::{PerThread, planes_per_task};
 use crate::grid::{Dims, Faces, GHOST, Layout};
-use crate::simd::{dispatch, greatest, least};
+use crate::simd::{Simd, each_level, greatest, least};
 pub use buoyancy::add_buoyancy;
 use buoyancy::add_row_of_cells;
 use confinement::confinement_row;
@@ -256,11 +256,12 @@ impl Pass<'_> {
     }
 }
 
-dispatch! { fn add_force_row(k: [f32; 3], a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) = add_force_row_kernel; }
+each_level! { fn add_force_row(k: [f32; 3], a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) = add_force_row_kernel; }
 
 /// new = decay · old + ½Δt (a + b), within ± limit; k = [½Δt, decay, limit].
 #[inline(always)]
-fn add_force_row_kernel<const FMA: bool>(
+fn add_force_row_kernel<S: Simd>(
+    _: S,
     [half_dt, decay, limit]: [f32; 3],
     a: &[f32],
     b: &[f32],

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use super::boundary::PressureBoundary::Dirichlet;
 use super::level::{Level, fold};
 use super::red_black::{Board, Halves};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// A run of connected cells in one row.
@@ -153,10 +153,10 @@ fn sum_of(values: &[f32]) -> f64 {
     f64::from(sum)
 }
 
-dispatch! { fn add_up(values: &[f32], sum: &mut f32) = add_up_kernel; }
+each_level! { fn add_up(values: &[f32], sum: &mut f32) = add_up_kernel; }
 
 #[inline(always)]
-fn add_up_kernel<const FMA: bool>(values: &[f32], sum: &mut f32) {
+fn add_up_kernel<S: Simd>(_: S, values: &[f32], sum: &mut f32) {
     let (chunks, rest) = values.as_chunks::<16>();
     let mut sums = [0.0f32; 16];
     for chunk in chunks {

@@ -8,9 +8,9 @@ use std::f64::consts::TAU;
 
 use fearless_simd::prelude::*;
 
-use crate::simd::each_level;
 pub use crate::simd::vectors::Lane;
-use crate::simd::vectors::{self, Simd, f32x16};
+use crate::simd::vectors::{self, f32x16};
+use crate::simd::{Simd, each_level};
 
 /// A complex value of each of the lines: real parts, imaginary parts.
 pub type Pair = [Lane; 2];

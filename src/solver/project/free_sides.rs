@@ -19,7 +19,7 @@
 use rayon::prelude::*;
 
 use crate::grid::{Faces, GHOST, Layout, next_axes};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::{BoundaryCondition, Config};
 
@@ -263,10 +263,10 @@ fn potential(at: [f32; 3], sources: &[Sources]) -> f32 {
     -sum[0] / (4.0 * std::f32::consts::PI)
 }
 
-dispatch! { fn add_up(at: &[f32; 3], sources: &[Sources], out: &mut [f32; 1]) = add_up_kernel; }
+each_level! { fn add_up(at: &[f32; 3], sources: &[Sources], out: &mut [f32; 1]) = add_up_kernel; }
 
 #[inline(always)]
-fn add_up_kernel<const FMA: bool>(at: &[f32; 3], sources: &[Sources], out: &mut [f32; 1]) {
+fn add_up_kernel<S: Simd>(_: S, at: &[f32; 3], sources: &[Sources], out: &mut [f32; 1]) {
     let mut sums = [0.0f32; LANES];
     for [x, y, z, dx, dy, dz, q] in sources {
         for l in 0..LANES {

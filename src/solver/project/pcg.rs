@@ -11,7 +11,7 @@ use super::enclosed_regions::EnclosedRegions;
 use super::level::{Level, dot_row, fold};
 use super::multigrid::Multigrid;
 use super::red_black::{Board, Halves};
-use crate::simd::{dispatch, fma};
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::halt::Halt;
 
 /// Size of a residual.
@@ -234,26 +234,26 @@ fn plane(board: Board, k: usize, half: &[f32]) -> &[f32] {
     &half[(k + 1) * board.plane..][..board.plane]
 }
 
-dispatch! { fn dot_plane(board: Board, a: &[f32], b: &[f32], sum: &mut f64) = dot_plane_kernel; }
+each_level! { fn dot_plane(board: Board, a: &[f32], b: &[f32], sum: &mut f64) = dot_plane_kernel; }
 
 #[inline(always)]
-fn dot_plane_kernel<const FMA: bool>(board: Board, a: &[f32], b: &[f32], sum: &mut f64) {
+fn dot_plane_kernel<S: Simd>(s: S, board: Board, a: &[f32], b: &[f32], sum: &mut f64) {
     for (a, b) in a.chunks_exact(board.pitch).zip(b.chunks_exact(board.pitch)) {
-        *sum += f64::from(dot_row::<FMA>(a, b));
+        *sum += f64::from(dot_row(s, a, b));
     }
 }
 
-dispatch! { fn follow_plane(beta: f32, z: &[f32], p: &mut [f32]) = follow_plane_kernel; }
+each_level! { fn follow_plane(beta: f32, z: &[f32], p: &mut [f32]) = follow_plane_kernel; }
 
 /// p = z + β p
 #[inline(always)]
-fn follow_plane_kernel<const FMA: bool>(beta: f32, z: &[f32], p: &mut [f32]) {
+fn follow_plane_kernel<S: Simd>(s: S, beta: f32, z: &[f32], p: &mut [f32]) {
     for (p, z) in p.iter_mut().zip(z) {
-        *p = fma::<FMA>(beta, *p, *z);
+        *p = s.fma(beta, *p, *z);
     }
 }
 
-dispatch! {
+each_level! {
     fn advance_plane(
         step: [f32; 2], p: &[f32], ap: &[f32], phi: &mut [f32], rhs: &mut [f32], sum: &mut [f64; 2],
     ) = advance_plane_kernel;
@@ -263,7 +263,8 @@ dispatch! {
 const RUN: usize = 256;
 
 #[inline(always)]
-fn advance_plane_kernel<const FMA: bool>(
+fn advance_plane_kernel<S: Simd>(
+    s: S,
     [alpha, residual]: [f32; 2],
     p: &[f32],
     ap: &[f32],
@@ -274,12 +275,12 @@ fn advance_plane_kernel<const FMA: bool>(
     let runs = phi.chunks_mut(RUN).zip(rhs.chunks_mut(RUN)).zip(p.chunks(RUN).zip(ap.chunks(RUN)));
     for ((phi, rhs), (p, ap)) in runs {
         for (phi, p) in phi.iter_mut().zip(p) {
-            *phi = fma::<FMA>(alpha, *p, *phi);
+            *phi = s.fma(alpha, *p, *phi);
         }
         for (r, ap) in rhs.iter_mut().zip(ap) {
-            *r = fma::<FMA>(-residual, *ap, *r);
+            *r = s.fma(-residual, *ap, *r);
         }
-        let (max, squares) = size_of_run::<FMA>(rhs);
+        let (max, squares) = size_of_run(s, rhs);
         sum[0] = sum[0].max(f64::from(max));
         sum[1] += f64::from(squares);
     }
@@ -287,13 +288,13 @@ fn advance_plane_kernel<const FMA: bool>(
 
 /// Largest magnitude and sum of squares.
 #[inline(always)]
-fn size_of_run<const FMA: bool>(values: &[f32]) -> (f32, f32) {
+fn size_of_run<S: Simd>(s: S, values: &[f32]) -> (f32, f32) {
     const L: usize = 16;
     let (chunks, rest) = values.as_chunks::<L>();
     let (mut max, mut squares) = ([0.0f32; L], [0.0f32; L]);
     let mut take = |l: usize, x: f32| {
         max[l] = max[l].max(x.abs());
-        squares[l] = fma::<FMA>(x, x, squares[l]);
+        squares[l] = s.fma(x, x, squares[l]);
     };
     for chunk in chunks {
         for l in 0..L {

@@ -14,7 +14,7 @@
 use super::boundary::{AxisBoundary, PressureBoundary};
 use super::cuts::cell_of;
 use crate::grid::{GHOST, Layout};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::ranks::Ranks;
 
 /// Receiver of a projection's φ, which adds it to the pressure.
@@ -41,10 +41,10 @@ pub fn blend_plane(
     }
 }
 
-dispatch! { fn blend_row(keep: f32, add: f32, potential: &[f32], pressure: &mut [f32]) = blend_row_kernel; }
+each_level! { fn blend_row(keep: f32, add: f32, potential: &[f32], pressure: &mut [f32]) = blend_row_kernel; }
 
 #[inline(always)]
-fn blend_row_kernel<const FMA: bool>(keep: f32, add: f32, potential: &[f32], pressure: &mut [f32]) {
+fn blend_row_kernel<S: Simd>(_: S, keep: f32, add: f32, potential: &[f32], pressure: &mut [f32]) {
     for (pressure, potential) in pressure.iter_mut().zip(potential) {
         *pressure = keep * *pressure + add * potential;
     }

@@ -17,7 +17,7 @@ use super::transform::{PAIR, Transform, Work, eigenvalues};
 use super::tridiagonal::{self, Columns};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::transpose::{lanes_of_rows, rows_of_lanes};
-use crate::simd::{LANES, dispatch, greatest, rest, sixteen};
+use crate::simd::{LANES, Simd, each_level, greatest, rest, sixteen};
 use crate::solver::project::pressure::{Blend, blend_plane};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::{Ranks, Stack};
@@ -254,14 +254,15 @@ pub(super) fn divergence(
     most
 }
 
-dispatch! {
+each_level! {
     fn divergence_row(
         scale: f32, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32], most: &mut [f32; 2],
     ) = divergence_row_kernel;
 }
 
 #[inline(always)]
-fn divergence_row_kernel<const FMA: bool>(
+fn divergence_row_kernel<S: Simd>(
+    _: S,
     scale: f32,
     u: &[f32],
     v: [&[f32]; 2],
@@ -428,19 +429,19 @@ pub(super) fn gradient_z(
     }
 }
 
-dispatch! { fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) = subtract_kernel; }
+each_level! { fn subtract(faces: &mut [f32], hi: &[f32], lo: &[f32]) = subtract_kernel; }
 
 #[inline(always)]
-fn subtract_kernel<const FMA: bool>(faces: &mut [f32], hi: &[f32], lo: &[f32]) {
+fn subtract_kernel<S: Simd>(_: S, faces: &mut [f32], hi: &[f32], lo: &[f32]) {
     for ((face, hi), lo) in faces.iter_mut().zip(hi).zip(lo) {
         *face -= hi - lo;
     }
 }
 
-dispatch! { fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) = add_twice_kernel; }
+each_level! { fn add_twice(faces: &mut [f32], pressure: &[f32], sign: f32) = add_twice_kernel; }
 
 #[inline(always)]
-fn add_twice_kernel<const FMA: bool>(faces: &mut [f32], pressure: &[f32], sign: f32) {
+fn add_twice_kernel<S: Simd>(_: S, faces: &mut [f32], pressure: &[f32], sign: f32) {
     for (face, p) in faces.iter_mut().zip(pressure) {
         *face += 2.0 * sign * p;
     }

@@ -21,8 +21,8 @@ use super::boundary::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::fft::{Fft, Lane, Pair};
 use fearless_simd::prelude::*;
 
-use crate::simd::vectors::{Simd, f32x16, load, store};
-use crate::simd::{LANES, each_level, fma, sixteen};
+use crate::simd::vectors::{f32x16, load, store};
+use crate::simd::{LANES, Simd, each_level, sixteen};
 
 /// 2 − 2 cos θ_k for k < n, the eigenvalues of the negative second difference between `ends`.
 pub fn eigenvalues(ends: AxisBoundary, n: usize) -> Vec<f32> {
@@ -187,7 +187,7 @@ impl Transform {
             let [c, s] = [angle.cos() as f32, angle.sin() as f32];
             for l in 0..LANES {
                 let (x, y) = (re[l], im[l]);
-                (re[l], im[l]) = (fma::<false>(x, c, y * s), fma::<false>(y, c, -(x * s)));
+                (re[l], im[l]) = (x * c + y * s, y * c - x * s);
             }
         }
     }
@@ -195,7 +195,7 @@ impl Transform {
     fn write_odd_quarter(&self, rows: Rows, work: &Work, to: &mut [f32]) {
         let turned = |k: usize, l: usize| {
             let ([c, s], [re, im]) = (self.twiddles[k], &work.data[k]);
-            [fma::<false>(re[l], c, im[l] * s), fma::<false>(im[l], c, -(re[l] * s))]
+            [re[l] * c + im[l] * s, im[l] * c - re[l] * s]
         };
         for k in 0..self.n {
             let row = rows.row_mut(to, k);

@@ -4,7 +4,7 @@
 //! diagonal at a wall (even), 1 more where p = 0 (odd), a corner entry where the axis is periodic.
 
 use super::boundary::{AxisBoundary, PressureBoundary, is_periodic};
-use crate::simd::{dispatch, greatest};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::storage::row_passes::Shared;
 
 /// Columns solved together: enough to hide the latency of the divisions.
@@ -104,23 +104,24 @@ impl<'a> Columns<'a> {
     }
 }
 
-dispatch! { fn copy_wide(from: &[f32], to: &mut [f32]) = copy_wide_kernel; }
+each_level! { fn copy_wide(from: &[f32], to: &mut [f32]) = copy_wide_kernel; }
 
 /// Copies a run whose length is mostly known at compile time: several times faster than for any length.
 #[inline(always)]
-fn copy_wide_kernel<const FMA: bool>(from: &[f32], to: &mut [f32]) {
+fn copy_wide_kernel<S: Simd>(_: S, from: &[f32], to: &mut [f32]) {
     match (from.first_chunk::<WIDTH>(), to.first_chunk_mut::<WIDTH>()) {
         (Some(from), Some(to)) => *to = *from,
         _ => to.copy_from_slice(from),
     }
 }
 
-dispatch! { fn thomas(lambda: &Wide, low: &Wide, high: &Wide, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel; }
+each_level! { fn thomas(lambda: &Wide, low: &Wide, high: &Wide, pivots: &mut [Wide], values: &mut [Wide]) = thomas_kernel; }
 
 /// Thomas' algorithm: elimination upwards, substitution downwards. `low` and `high` are added to the end
 /// diagonals.
 #[inline(always)]
-fn thomas_kernel<const FMA: bool>(
+fn thomas_kernel<S: Simd>(
+    _: S,
     lambda: &Wide,
     low: &Wide,
     high: &Wide,

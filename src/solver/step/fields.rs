@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::measure::{self, Flow};
 use super::trapezoid_past::Past;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::advect::Correction;
 use crate::solver::advect::conservative::Sweeps;
 use crate::solver::config::SCALAR_LIMIT;
@@ -582,10 +582,10 @@ fn mirror(layout: Layout, at: &Faces, field: &mut Faces) {
     }
 }
 
-dispatch! { fn reflect_row(velocity: &[f32], advected: &mut [f32]) = reflect_row_kernel; }
+each_level! { fn reflect_row(velocity: &[f32], advected: &mut [f32]) = reflect_row_kernel; }
 
 #[inline(always)]
-fn reflect_row_kernel<const FMA: bool>(velocity: &[f32], advected: &mut [f32]) {
+fn reflect_row_kernel<S: Simd>(_: S, velocity: &[f32], advected: &mut [f32]) {
     for (advected, velocity) in advected.iter_mut().zip(velocity) {
         *advected = 2.0 * velocity - *advected;
     }

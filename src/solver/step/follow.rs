@@ -13,7 +13,7 @@ use super::Solver;
 use super::distribution::refuse_thin_box;
 use crate::grid::Dims;
 use crate::room;
-use crate::simd::{dispatch, greatest};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::{BoundaryCondition, Config, Follow, SolverError};
 
@@ -279,13 +279,13 @@ impl Solver {
     }
 }
 
-dispatch! {
+each_level! {
     /// Raises, for each brick of a row of cells, its greatest density and temperature excess.
     fn greatest_row(row: &[[f32; 4]], bricks: &mut [[f32; 2]]) = greatest_row_kernel;
 }
 
 #[inline(always)]
-fn greatest_row_kernel<const FMA: bool>(row: &[[f32; 4]], bricks: &mut [[f32; 2]]) {
+fn greatest_row_kernel<S: Simd>(_: S, row: &[[f32; 4]], bricks: &mut [[f32; 2]]) {
     for (cells, brick) in row.chunks(EDGE).zip(bricks) {
         let mut most = [0.0f32; 4];
         for cell in cells {

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use crate::grid::{Faces, Layout};
-use crate::simd::{AHEAD, LANES, dispatch, fetch_ahead, greatest, rest, sixteen};
+use crate::simd::{AHEAD, LANES, Simd, each_level, fetch_ahead, greatest, rest, sixteen};
 use crate::solver::storage::active_bricks::{self, Bricks};
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
@@ -58,10 +58,10 @@ pub fn flow(layout: Layout, ranks: &Ranks, [u, v, w]: &Faces, partials: &mut [Fl
     })
 }
 
-dispatch! { fn flow_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) = flow_row_kernel; }
+each_level! { fn flow_row(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) = flow_row_kernel; }
 
 #[inline(always)]
-fn flow_row_kernel<const FMA: bool>(u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) {
+fn flow_row_kernel<S: Simd>(_: S, u: &[f32], v: [&[f32]; 2], w: [&[f32]; 2], out: &mut [f32; 3]) {
     let n = u.len() - 1;
     let rows = [&u[..n], &u[1..], &v[0][..n], &v[1][..n], &w[0][..n], &w[1][..n]];
     let mut lanes = FlowLanes::default();
@@ -164,10 +164,10 @@ pub fn contents(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &
     total(partials)
 }
 
-dispatch! { fn sum_row(row: &[[f32; 4]], out: &mut [f32; 4]) = sum_row_kernel; }
+each_level! { fn sum_row(row: &[[f32; 4]], out: &mut [f32; 4]) = sum_row_kernel; }
 
 #[inline(always)]
-fn sum_row_kernel<const FMA: bool>(row: &[[f32; 4]], out: &mut [f32; 4]) {
+fn sum_row_kernel<S: Simd>(_: S, row: &[[f32; 4]], out: &mut [f32; 4]) {
     // One sum for every fourth cell and each of four values, sixteen in all.
     let mut sums = [0.0f32; LANES];
     let (fours, others) = row.as_flattened().as_chunks::<LANES>();

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use super::fields::{Fields, lifting};
 use crate::grid::GHOST;
-use crate::simd::{dispatch, greatest};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::forces::external::External;
 use crate::solver::forces::{self, Forces};
 
@@ -163,7 +163,7 @@ impl Fields {
     }
 }
 
-dispatch! {
+each_level! {
     fn extrapolate_row(
         scales: [f32; 2], now: &[f32], drop: [&[f32]; 2], before: &mut [f32], corrected: &mut [f32], fastest: &mut f32,
     ) = extrapolate_row_kernel;
@@ -172,7 +172,8 @@ dispatch! {
 /// before = now + half (now − before) and corrected = now + scale (p below − p above), [half, scale] being the scales;
 /// `fastest` rises to the largest of the absolute values of `before`.
 #[inline(always)]
-fn extrapolate_row_kernel<const FMA: bool>(
+fn extrapolate_row_kernel<S: Simd>(
+    _: S,
     [half, scale]: [f32; 2],
     now: &[f32],
     [below, above]: [&[f32]; 2],

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::grid::Layout;
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 
 /// Cells along an edge of a brick.
 pub const EDGE: usize = 8;
@@ -206,13 +206,13 @@ fn spread(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far: usize
     }
 }
 
-dispatch! {
+each_level! {
     /// Adds to `held`, for each brick of a row of cells, whether one of its values is not zero.
     pub fn held_row(row: &[[f32; 4]], held: &mut [u8]) = held_row_kernel;
 }
 
 #[inline(always)]
-fn held_row_kernel<const FMA: bool>(row: &[[f32; 4]], held: &mut [u8]) {
+fn held_row_kernel<S: Simd>(_: S, row: &[[f32; 4]], held: &mut [u8]) {
     for (cells, held) in row.chunks(EDGE).zip(held) {
         if *held != 0 {
             continue;

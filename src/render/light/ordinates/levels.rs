@@ -5,7 +5,7 @@ use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
 use crate::simd::vectors::EIGHT;
-use crate::simd::{dispatch, greatest};
+use crate::simd::{Simd, each_level, greatest};
 
 /// Directions of a half that end in corners.
 pub(super) const CORNERS: usize = 4;
@@ -372,7 +372,7 @@ fn pad(from: &[f32], nx: usize, dims: Dims, to: &mut Vec<f32>) {
     }
 }
 
-dispatch! {
+each_level! {
     /// Transmittance and sources of all strips.
     fn prepare_strips(color: &mut Color, grid: &Grid, forward: f32) = prepare_kernel;
 }
@@ -388,7 +388,7 @@ fn passes_half(x: f32) -> f32 {
 }
 
 #[inline(always)]
-fn prepare_kernel<const FMA: bool>(color: &mut Color, grid: &Grid, forward: f32) {
+fn prepare_kernel<S: Simd>(_: S, color: &mut Color, grid: &Grid, forward: f32) {
     let Color { medium, passes, albedo, sun, emission, .. } = color;
     let [near, far] = passes;
     let fields = [near, far, albedo, sun, emission].map(|values| values.as_chunks_mut::<EIGHT>().0);
@@ -417,13 +417,13 @@ fn prepare_kernel<const FMA: bool>(color: &mut Color, grid: &Grid, forward: f32)
     }
 }
 
-dispatch! {
+each_level! {
     /// The source of the next sweep.
     pub(super) fn scatter(color: &mut Color, grid: &Grid) = scatter_kernel;
 }
 
 #[inline(always)]
-fn scatter_kernel<const FMA: bool>(color: &mut Color, grid: &Grid) {
+fn scatter_kernel<S: Simd>(_: S, color: &mut Color, grid: &Grid) {
     let three_g = 3.0 * color.g;
     let Color { albedo, emission, even, along, halves, lamps, .. } = color;
     let [up, down] = halves.each_ref().map(|half| half.moments.all().map(|x| x.as_chunks::<EIGHT>().0));

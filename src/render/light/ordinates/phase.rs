@@ -13,7 +13,7 @@
 use super::{DIRECTIONS, directions, unit};
 use crate::render::light::light_chunk::{CHUNK, Lane};
 use crate::render::medium::Medium;
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 
 /// Cosine above which the phase function is constant, but for the lobe.
 const AHEAD: f32 = 0.5;
@@ -105,12 +105,12 @@ pub(in crate::render::light) fn cut_phase(medium: &Medium, along: [f32; 3]) -> [
     values.map(|value| value / all)
 }
 
-dispatch! {
+each_level! {
     fn fill_cut(on: &mut OnOrdinates, medium: &Medium, along: &[Lane; 3]) = fill_cut_kernel;
 }
 
 #[inline(always)]
-fn fill_cut_kernel<const FMA: bool>(on: &mut OnOrdinates, medium: &Medium, along: &[Lane; 3]) {
+fn fill_cut_kernel<S: Simd>(_: S, on: &mut OnOrdinates, medium: &Medium, along: &[Lane; 3]) {
     on.fill(medium, along, true);
 }
 

@@ -4,8 +4,8 @@
 use super::parabola::ACROSS;
 use fearless_simd::prelude::*;
 
-use crate::simd::vectors::{Eight, Simd, any, deinterleave, either, f32x8, interleave, transposed};
-use crate::simd::{each_level, fetch_ahead};
+use crate::simd::vectors::{Eight, any, deinterleave, either, f32x8, interleave, transposed};
+use crate::simd::{Simd, each_level, fetch_ahead};
 use crate::solver::storage::row_passes::Shared;
 
 /// Location of the lines: cell i of line l is at `at` + l `across` + i `along`.

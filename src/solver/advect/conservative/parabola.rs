@@ -8,8 +8,8 @@
 use fearless_simd::prelude::*;
 
 use super::next_lines::NextLines;
-use crate::simd::vectors::{EIGHT, Eight, Eights, Floats, Simd, any, by_sign, f32x8, f32x16, flip};
-use crate::simd::{each_level, greatest};
+use crate::simd::vectors::{EIGHT, Eight, Eights, Floats, any, by_sign, f32x8, f32x16, flip};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::advect::NEGLIGIBLE;
 use crate::solver::config::{MOST_DETAIL, SCALAR_LIMIT};
 

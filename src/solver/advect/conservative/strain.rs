@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use super::parabola::ACROSS;
 use super::{Flow, Sweeps};
 use crate::grid::Layout;
-use crate::simd::vectors::{Eight, Simd, f32x8};
-use crate::simd::{each_level, greatest};
+use crate::simd::vectors::{Eight, f32x8};
+use crate::simd::{Simd, each_level, greatest};
 use crate::solver::storage::active_bricks::Bricks;
 
 /// Limit of the number of cells of the velocity that the flow crosses in one round. Errors of the order of the axes depend on how

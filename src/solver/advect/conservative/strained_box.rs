@@ -17,8 +17,8 @@ use fearless_simd::prelude::*;
 use super::parabola::ACROSS;
 use super::strain::{CALM, EMPTIEST, FURTHEST, Strain};
 use crate::grid::Dims;
-use crate::simd::each_level;
-use crate::simd::vectors::{Eight, Simd, f32x8};
+use crate::simd::vectors::{Eight, f32x8};
+use crate::simd::{Simd, each_level};
 use crate::solver::storage::active_bricks::Bricks;
 
 /// Cells of the shortest ramp.

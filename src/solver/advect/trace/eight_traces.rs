@@ -8,8 +8,8 @@ use fearless_simd::{f32x4, u32x8};
 
 use super::Row;
 use crate::grid::GHOST;
-use crate::simd::each_level;
-use crate::simd::vectors::{EIGHT, Simd, f32x8};
+use crate::simd::vectors::{EIGHT, f32x8};
+use crate::simd::{Simd, each_level};
 use crate::solver::sides::SampleBounds;
 
 each_level! {

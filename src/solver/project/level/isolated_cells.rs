@@ -279,7 +279,7 @@ impl Level {
 
     /// rhs − A φ in one cell.
     fn left_in(&self, color: usize, jk: [usize; 2], slot: usize, rhs: &[f32], phi: &Halves) -> f32 {
-        let row = Row::<false>::new(self, color, jk, &phi[1 - color]);
+        let row = Row::new(self, color, jk, &phi[1 - color]);
         let (own, rhs) = (phi[color][row.at + slot], rhs[row.at + slot]);
         let faces = row.weights(slot, 1).into_iter().zip(row.neighbours(slot, 1));
         rhs - faces.map(|(w, n)| w[0] * (own - n[0])).sum::<f32>()

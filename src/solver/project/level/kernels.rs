@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Level, SERIAL};
-use crate::simd::{dispatch, fma};
+use crate::simd::{Simd, each_level};
 use crate::solver::project::red_black::{Board, Halves};
 
 impl Level {
@@ -115,7 +115,7 @@ fn map_row<const N: usize>(op: &impl RowOp<N>, x: [&[f32]; N], out: &mut [f32]) 
 }
 
 /// One row of one colour.
-pub struct Row<'a, const FMA: bool> {
+pub struct Row<'a> {
     level: &'a Level,
     /// Position of slot 0.
     pub at: usize,
@@ -125,7 +125,7 @@ pub struct Row<'a, const FMA: bool> {
     other: &'a [f32],
 }
 
-impl<'a, const FMA: bool> Row<'a, FMA> {
+impl<'a> Row<'a> {
     #[inline(always)]
     pub fn new(level: &'a Level, color: usize, [j, k]: [usize; 2], other: &'a [f32]) -> Self {
         let (j, k) = (j as isize, k as isize);
@@ -187,7 +187,7 @@ impl<'a, const FMA: bool> Row<'a, FMA> {
 
 /// A pass over a row. Per cell it reads the cell's own value, its six neighbours and the weights of its
 /// faces.
-trait Pass<const FMA: bool>: RowOp<7> {
+trait Pass: RowOp<7> {
     /// Result in cells with unusual weights: own value, 1 / Σ w, weights, neighbours.
     fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L];
 
@@ -196,9 +196,9 @@ trait Pass<const FMA: bool>: RowOp<7> {
 }
 
 /// [`Pass::any`] as an operation.
-struct Any<'a, const FMA: bool, P>(&'a P);
+struct Any<'a, P>(&'a P);
 
-impl<const FMA: bool, P: Pass<FMA>> RowOp<14> for Any<'_, FMA, P> {
+impl<P: Pass> RowOp<14> for Any<'_, P> {
     #[inline(always)]
     fn eval<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
         self.0.any(x)
@@ -207,13 +207,7 @@ impl<const FMA: bool, P: Pass<FMA>> RowOp<14> for Any<'_, FMA, P> {
 
 /// Runs a pass over one row. `own` holds the own values of its slots.
 #[inline(always)]
-fn pass_row<const FMA: bool, P: Pass<FMA>>(
-    pass: &P,
-    row: &Row<FMA>,
-    span: [usize; 2],
-    own: &[f32],
-    out: &mut [f32],
-) {
+fn pass_row(pass: &impl Pass, row: &Row, span: [usize; 2], own: &[f32], out: &mut [f32]) {
     for [from, to] in row.usual(span) {
         if from < to {
             let [xl, xh, yl, yh, zl, zh] = row.neighbours(from, to - from);
@@ -232,34 +226,35 @@ fn pass_row<const FMA: bool, P: Pass<FMA>>(
         let [n0, n1, n2, n3, n4, n5] = row.neighbours(from, to - from);
         let [w0, w1, w2, w3, w4, w5] = row.weights(from, to - from);
         let x = [&own[from..to], inverse, w0, w1, w2, w3, w4, w5, n0, n1, n2, n3, n4, n5];
-        map_row(&Any::<FMA, P>(pass), x, &mut out[from..to]);
+        map_row(&Any(pass), x, &mut out[from..to]);
     }
 }
 
 /// φ = (rhs + Σ w φ_neighbour) / Σ w
-struct Relax<const FMA: bool> {
+struct Relax<S> {
+    simd: S,
     weights: [f32; 3],
     diagonal: f32,
 }
 
-impl<const FMA: bool> RowOp<7> for Relax<FMA> {
+impl<S: Simd> RowOp<7> for Relax<S> {
     #[inline(always)]
     fn eval<const L: usize>(&self, [rhs, xl, xh, yl, yh, zl, zh]: [&[f32; L]; 7]) -> [f32; L] {
         let ([wx, wy, wz], inverse) = (self.weights, 1.0 / self.diagonal);
         std::array::from_fn(|l| {
-            let x = fma::<FMA>(wx, xl[l] + xh[l], rhs[l]);
-            let y = fma::<FMA>(wy, yl[l] + yh[l], x);
-            fma::<FMA>(wz, zl[l] + zh[l], y) * inverse
+            let x = self.simd.fma(wx, xl[l] + xh[l], rhs[l]);
+            let y = self.simd.fma(wy, yl[l] + yh[l], x);
+            self.simd.fma(wz, zl[l] + zh[l], y) * inverse
         })
     }
 }
 
-impl<const FMA: bool> Pass<FMA> for Relax<FMA> {
+impl<S: Simd> Pass for Relax<S> {
     #[inline(always)]
     fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
         let [rhs, inverse, w0, w1, w2, w3, w4, w5, n0, n1, n2, n3, n4, n5] = x;
         std::array::from_fn(|l| {
-            let f = |w: &[f32; L], n: &[f32; L], sum: f32| fma::<FMA>(w[l], n[l], sum);
+            let f = |w: &[f32; L], n: &[f32; L], sum: f32| self.simd.fma(w[l], n[l], sum);
             let sum = f(w1, n1, f(w0, n0, rhs[l]));
             f(w5, n5, f(w4, n4, f(w3, n3, f(w2, n2, sum)))) * inverse[l]
         })
@@ -271,13 +266,14 @@ impl<const FMA: bool> Pass<FMA> for Relax<FMA> {
     }
 }
 
-dispatch! {
+each_level! {
     fn relax_plane(level: &Level, color: usize, k: usize, rhs: &[f32], other: &[f32], out: &mut [f32]) =
         relax_plane_kernel;
 }
 
 #[inline(always)]
-fn relax_plane_kernel<const FMA: bool>(
+fn relax_plane_kernel<S: Simd>(
+    s: S,
     level: &Level,
     color: usize,
     k: usize,
@@ -287,37 +283,38 @@ fn relax_plane_kernel<const FMA: bool>(
 ) {
     let Board { n, slots, plane, .. } = level.board;
     for j in 0..n[1] {
-        let row = Row::<FMA>::new(level, color, [j, k], other);
-        let pass = Relax::<FMA> { weights: level.inner, diagonal: row.diagonal() };
+        let row = Row::new(level, color, [j, k], other);
+        let pass = Relax { simd: s, weights: level.inner, diagonal: row.diagonal() };
         let out = &mut out[row.at - (k + 1) * plane..][..slots];
         pass_row(&pass, &row, level.span([j, k]), &rhs[row.at..][..slots], out);
     }
 }
 
 /// A φ = Σ w (φ − φ_neighbour), 0 in cells that are no unknowns.
-struct Apply<const FMA: bool> {
+struct Apply<S> {
+    simd: S,
     weights: [f32; 3],
     diagonal: f32,
 }
 
-impl<const FMA: bool> RowOp<7> for Apply<FMA> {
+impl<S: Simd> RowOp<7> for Apply<S> {
     #[inline(always)]
     fn eval<const L: usize>(&self, [phi, xl, xh, yl, yh, zl, zh]: [&[f32; L]; 7]) -> [f32; L] {
         let [wx, wy, wz] = self.weights;
         std::array::from_fn(|l| {
-            let x = fma::<FMA>(-wx, xl[l] + xh[l], self.diagonal * phi[l]);
-            let y = fma::<FMA>(-wy, yl[l] + yh[l], x);
-            fma::<FMA>(-wz, zl[l] + zh[l], y)
+            let x = self.simd.fma(-wx, xl[l] + xh[l], self.diagonal * phi[l]);
+            let y = self.simd.fma(-wy, yl[l] + yh[l], x);
+            self.simd.fma(-wz, zl[l] + zh[l], y)
         })
     }
 }
 
-impl<const FMA: bool> Pass<FMA> for Apply<FMA> {
+impl<S: Simd> Pass for Apply<S> {
     #[inline(always)]
     fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
         let [phi, inverse, w0, w1, w2, w3, w4, w5, n0, n1, n2, n3, n4, n5] = x;
         std::array::from_fn(|l| {
-            let f = |w: &[f32; L], n: &[f32; L], sum: f32| fma::<FMA>(w[l], phi[l] - n[l], sum);
+            let f = |w: &[f32; L], n: &[f32; L], sum: f32| self.simd.fma(w[l], phi[l] - n[l], sum);
             let sum = f(w2, n2, f(w1, n1, f(w0, n0, 0.0)));
             let sum = f(w5, n5, f(w4, n4, f(w3, n3, sum)));
             if inverse[l] > 0.0 { sum } else { 0.0 }
@@ -332,19 +329,21 @@ impl<const FMA: bool> Pass<FMA> for Apply<FMA> {
 
 /// Computes A φ of one row into `out`.
 #[inline(always)]
-pub fn apply_row<const FMA: bool>(row: &Row<FMA>, span: [usize; 2], own: &[f32], out: &mut [f32]) {
-    let pass = Apply::<FMA> { weights: row.level.inner, diagonal: row.diagonal() };
+pub fn apply_row<S: Simd>(s: S, row: &Row, span: [usize; 2], own: &[f32], out: &mut [f32]) {
+    let pass = Apply { simd: s, weights: row.level.inner, diagonal: row.diagonal() };
     pass_row(&pass, row, span, &own[row.at..][..row.level.board.slots], out);
 }
 
-dispatch! {
+each_level! {
     fn apply_plane(
         level: &Level, color: usize, k: usize, own: &[f32], other: &[f32], out: &mut [f32], dot: &mut f64,
     ) = apply_plane_kernel;
 }
 
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
-fn apply_plane_kernel<const FMA: bool>(
+fn apply_plane_kernel<S: Simd>(
+    s: S,
     level: &Level,
     color: usize,
     k: usize,
@@ -355,26 +354,26 @@ fn apply_plane_kernel<const FMA: bool>(
 ) {
     let Board { n, slots, plane, .. } = level.board;
     for j in 0..n[1] {
-        let row = Row::<FMA>::new(level, color, [j, k], other);
+        let row = Row::new(level, color, [j, k], other);
         let out = &mut out[row.at - (k + 1) * plane..][..slots];
-        apply_row(&row, level.span([j, k]), own, out);
-        *dot += f64::from(dot_row::<FMA>(&own[row.at..][..slots], out));
+        apply_row(s, &row, level.span([j, k]), own, out);
+        *dot += f64::from(dot_row(s, &own[row.at..][..slots], out));
     }
 }
 
 /// Σ a b over a row, in a fixed order.
 #[inline(always)]
-pub fn dot_row<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
+pub fn dot_row<S: Simd>(s: S, a: &[f32], b: &[f32]) -> f32 {
     const L: usize = 2 * LANES;
     let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<L>(), b.as_chunks::<L>());
     let mut sums = [0.0f32; L];
     for (a, b) in a.iter().zip(b) {
         for l in 0..L {
-            sums[l] = fma::<FMA>(a[l], b[l], sums[l]);
+            sums[l] = s.fma(a[l], b[l], sums[l]);
         }
     }
     for (l, (a, b)) in rest_a.iter().zip(rest_b).enumerate() {
-        sums[l] = fma::<FMA>(*a, *b, sums[l]);
+        sums[l] = s.fma(*a, *b, sums[l]);
     }
     fold(sums)
 }
@@ -392,19 +391,19 @@ pub fn fold<const L: usize>(mut sums: [f32; L]) -> f32 {
     sums[0]
 }
 
-dispatch! { fn mask_plane(inverse: &[f32], out: &mut [f32]) = mask_plane_kernel; }
+each_level! { fn mask_plane(inverse: &[f32], out: &mut [f32]) = mask_plane_kernel; }
 
 #[inline(always)]
-fn mask_plane_kernel<const FMA: bool>(inverse: &[f32], out: &mut [f32]) {
+fn mask_plane_kernel<S: Simd>(_: S, inverse: &[f32], out: &mut [f32]) {
     for (out, inverse) in out.iter_mut().zip(inverse) {
         *out = if *inverse > 0.0 { *out } else { 0.0 };
     }
 }
 
-dispatch! { fn scale_plane(rhs: &[f32], inverse: &[f32], out: &mut [f32]) = scale_plane_kernel; }
+each_level! { fn scale_plane(rhs: &[f32], inverse: &[f32], out: &mut [f32]) = scale_plane_kernel; }
 
 #[inline(always)]
-fn scale_plane_kernel<const FMA: bool>(rhs: &[f32], inverse: &[f32], out: &mut [f32]) {
+fn scale_plane_kernel<S: Simd>(_: S, rhs: &[f32], inverse: &[f32], out: &mut [f32]) {
     for ((out, rhs), inverse) in out.iter_mut().zip(rhs).zip(inverse) {
         *out = rhs * inverse;
     }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::isolated_cells::IsolatedCell;
 use super::kernels::{Row, apply_row};
 use super::{Level, children};
-use crate::simd::dispatch;
+use crate::simd::{Simd, each_level};
 use crate::solver::project::red_black::{Board, Halves};
 
 /// Planes beside a slab that the residual of the cells of a coarse one reads.
@@ -66,14 +66,16 @@ impl Level {
     }
 }
 
-dispatch! {
+each_level! {
     fn restrict_plane(
         fine: &Level, to: Board, k: usize, rhs: &[f32], phi: [&[f32]; 2], red: &mut [f32], black: &mut [f32],
     ) = restrict_plane_kernel;
 }
 
+#[allow(clippy::too_many_arguments)]
 #[inline(always)]
-fn restrict_plane_kernel<const FMA: bool>(
+fn restrict_plane_kernel<S: Simd>(
+    s: S,
     fine: &Level,
     to: Board,
     k: usize,
@@ -89,8 +91,8 @@ fn restrict_plane_kernel<const FMA: bool>(
         sum.fill(0.0);
         for fine_k in children(k, from.n[2]) {
             for fine_j in children(j, from.n[1]) {
-                let row = Row::<FMA>::new(fine, 0, [fine_j, fine_k], phi[1]);
-                apply_row(&row, fine.span([fine_j, fine_k]), phi[0], left);
+                let row = Row::new(fine, 0, [fine_j, fine_k], phi[1]);
+                apply_row(s, &row, fine.span([fine_j, fine_k]), phi[0], left);
                 let rhs = &rhs[row.at..][..from.slots];
                 for ((left, rhs), sum) in left.iter_mut().zip(rhs).zip(&mut *sum) {
                     *left = rhs - *left;
@@ -107,13 +109,14 @@ fn restrict_plane_kernel<const FMA: bool>(
     }
 }
 
-dispatch! {
+each_level! {
     fn prolong_plane(fine: &Level, from: Board, k: usize, coarse: [&[f32]; 2], out: &mut [f32]) =
         prolong_plane_kernel;
 }
 
 #[inline(always)]
-fn prolong_plane_kernel<const FMA: bool>(
+fn prolong_plane_kernel<S: Simd>(
+    _: S,
     fine: &Level,
     from: Board,
     k: usize,
