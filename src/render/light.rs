@@ -49,7 +49,7 @@ pub(super) use glowing_blocks::GlowingBlock;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
 use ordinates::phase::cut_phase;
-use ordinates::{Light, Moments, Outside};
+use ordinates::{Moments, Outside};
 pub(super) use sun::{root, squared};
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
@@ -89,9 +89,9 @@ pub struct LightVolume {
     /// Further lights.
     lamps: Vec<Lit>,
     mixture: Mixture,
-    /// The cubes, and the light in them.
+    /// The cubes, and φ and J in them; the solver has the radiance.
     cubes: ordinates::MediumCubes,
-    light: [Light; 3],
+    light: [Moments; 3],
     /// φ and J of fine light on cubes of twice the edge, for surfaces: on small cubes the light of a bright spot arrives in beams along the
     /// ordinates.
     halved: (Dims, [Moments; 3]),
@@ -138,9 +138,9 @@ impl Default for LightVolume {
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::MediumCubes::default(),
-            light: std::array::from_fn(|_| Light {
-                moments: Moments { mean: vec![0.0], flux: std::array::from_fn(|_| vec![0.0]) },
-                radiance: std::array::from_fn(|_| vec![0.0]),
+            light: std::array::from_fn(|_| Moments {
+                mean: vec![0.0],
+                flux: std::array::from_fn(|_| vec![0.0]),
             }),
             halved: (one, Default::default()),
             solver: ordinates::Solver::default(),
@@ -367,7 +367,7 @@ impl LightVolume {
 
     fn surface_moments(&self) -> [&Moments; 3] {
         let halved = self.mixture.per_surface_cube() > 1;
-        std::array::from_fn(|c| if halved { &self.halved.1[c] } else { &self.light[c].moments })
+        std::array::from_fn(|c| if halved { &self.halved.1[c] } else { &self.light[c] })
     }
 
     /// φ and J of one colour in the cubes that surfaces read.

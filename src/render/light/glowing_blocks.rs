@@ -34,7 +34,7 @@ impl LightVolume {
             .map(|n| {
                 let sent = std::array::from_fn(|c| {
                     let (own, albedo) = (cubes.emission[c][n], cubes.albedo[c][n].min(1.0));
-                    own + albedo * self.light[c].moments.mean[n].min(own / (1.0 - albedo).max(1e-3))
+                    own + albedo * self.light[c].mean[n].min(own / (1.0 - albedo).max(1e-3))
                 });
                 let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
                 (at, cubes.extinction[n], sent)

@@ -115,21 +115,6 @@ impl Moments {
     }
 }
 
-/// The light of one colour.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Light {
-    pub moments: Moments,
-    /// Radiance in each direction.
-    pub radiance: [Vec<f32>; DIRECTIONS],
-}
-
-impl Light {
-    /// Moments and radiance, field by field.
-    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
-        self.moments.all_mut().into_iter().chain(&mut self.radiance)
-    }
-}
-
 /// Sweeps on each level of grids, the finest first; further levels take as many as the last.
 pub(super) type Sweeps<'a> = &'a [usize];
 
@@ -142,8 +127,8 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// The light in `medium` that is not the sun's own: in all cubes, or only in those near the medium and the
-    /// floor, and elsewhere those of a clear sky.
+    /// Solves for the light in `medium` that is not the sun's own: in all cubes, or only in those near the medium and the
+    /// floor. `out` has the moments of a clear sky elsewhere.
     pub fn solve(
         &mut self,
         medium: &MediumCubes,
@@ -151,7 +136,7 @@ impl Solver {
         outside: &Outside,
         sweeps: Sweeps,
         everywhere: bool,
-        out: &mut [Light; 3],
+        out: &mut [Moments; 3],
     ) {
         let count = levels::resize(&mut self.grids, medium, everywhere);
         let grids = &self.grids[..count];
@@ -183,15 +168,42 @@ impl Solver {
                     fine[n - 1].refine(&coarse[0], &grids[n], &grids[n - 1]);
                 }
             }
-            levels[0].store(&grids[0], medium.dims, outside, channel, out);
+            levels[0].store(&grids[0], outside, channel, out);
         });
     }
 }
 
 impl Solver {
-    /// Whether the last solution holds the light of a cube of the medium, of some size: of all near it.
-    pub fn wanted(&self, cube: usize, dims: Dims) -> bool {
-        self.grids.first().is_some_and(|grid| grid.wants(cube % dims.nx, cube / dims.nx))
+    /// Whether the last solution holds the light of a cube, the i-th of a row: of all near the medium.
+    pub fn wanted(&self, i: usize, row: usize) -> bool {
+        self.grids.first().is_some_and(|grid| grid.wants(i, row))
+    }
+
+    /// Radiance of one colour in each direction, in the wanted cubes of a row.
+    pub fn radiance(&self, channel: usize, row: usize) -> [&[f32]; DIRECTIONS] {
+        let grid = &self.grids[0];
+        let halves = &self.colors[channel][0].halves;
+        std::array::from_fn(|direction| {
+            let (half, kept) = levels::kept(grid, direction, row);
+            &halves[half].radiance[kept][row * grid.dims.nx..][..grid.dims.nx]
+        })
+    }
+
+    /// Sets the radiance of a cube to the mean of others; each is given as its number in a row, and its row.
+    pub fn take_mean(&mut self, [i, row]: [usize; 2], others: &[[usize; 2]]) {
+        let grid = &self.grids[0];
+        let share = 1.0 / others.len() as f32;
+        for halves in self.colors.iter_mut().map(|levels| &mut levels[0].halves) {
+            for direction in 0..DIRECTIONS {
+                let mut sum = 0.0;
+                for &[i, row] in others {
+                    let (half, kept) = levels::kept(grid, direction, row);
+                    sum += halves[half].radiance[kept][row * grid.dims.nx + i];
+                }
+                let (half, kept) = levels::kept(grid, direction, row);
+                halves[half].radiance[kept][row * grid.dims.nx + i] = share * sum;
+            }
+        }
     }
 }
 
@@ -205,7 +217,7 @@ impl Color {
             let [up, down] = &mut halves;
             let level = &*self;
             // Small grids are not worth a second thread.
-            if grid.dims.cells() < 1 << 13 {
+            if grid.dims.cells() < 1 << 11 {
                 sweep_half(level, grid, up, true, last);
                 sweep_half(level, grid, down, false, last);
             } else {
@@ -277,10 +289,10 @@ mod tests {
             floor: None,
         };
         let phase = Phase { forward: 0.0, g: 0.5 };
-        let mut out = <[Light; 3]>::default();
+        let mut out = <[Moments; 3]>::default();
         Solver::default().solve(&medium, phase, &outside, &[4, 12, 40], everywhere, &mut out);
         let [_, _, blue] = out;
-        blue.moments
+        blue
     }
 
     const DIMS: Dims = Dims { nx: 19, ny: 17, nz: 21 };

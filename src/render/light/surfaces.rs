@@ -1,7 +1,7 @@
 //! Floor and solids among the cubes: they hide light, and reflect it as Lambertian surfaces.
 
 use super::LightVolume;
-use super::ordinates::{FloorBelow, Light};
+use super::ordinates::{FloorBelow, Moments};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::unit;
@@ -121,9 +121,12 @@ impl LightVolume {
                 }
                 known[n] = true;
                 let share = 1.0 / near.len() as f32;
-                for values in self.light.iter_mut().flat_map(Light::all_mut) {
+                for values in self.light.iter_mut().flat_map(Moments::all_mut) {
                     values[n] = share * near.iter().map(|&m| values[m]).sum::<f32>();
                 }
+                let in_row = |n: usize| [n % dims.nx, n / dims.nx];
+                let near: Vec<[usize; 2]> = near.into_iter().map(in_row).collect();
+                self.solver.take_mean(in_row(n), &near);
             }
         }
     }
@@ -135,7 +138,7 @@ impl LightVolume {
         let both = |n: usize, count: usize| [2 * n, (2 * n + 1).min(count - 1)];
         self.halved.0 = dims;
         for (light, halved) in self.light.iter().zip(&mut self.halved.1) {
-            for (fine, out) in light.moments.all().into_iter().zip(halved.all_mut()) {
+            for (fine, out) in light.all().into_iter().zip(halved.all_mut()) {
                 out.resize(dims.cells(), 0.0);
                 for (n, out) in out.iter_mut().enumerate() {
                     let [i, j, k] = place(dims, n);

@@ -91,17 +91,15 @@ impl LightVolume {
         let mut all = vec![[0.0; VALUES]; dims.cells()];
         let rows = all.par_chunks_mut(dims.nx).enumerate().with_min_len(64);
         rows.for_each_init(Cubes::default, |cubes, (row, values)| {
-            let wanted = |i: usize| self.solver.wanted(row * dims.nx + i, dims);
+            let wanted = |i: usize| self.solver.wanted(i, row);
             for (n, values) in values.chunks_mut(CHUNK).enumerate() {
                 let first = n * CHUNK;
                 if !(first..first + values.len()).any(wanted) {
                     continue;
                 }
-                let at = row * dims.nx + first..row * dims.nx + first + values.len();
-                let radiance = self
-                    .light
-                    .each_ref()
-                    .map(|light| light.radiance.each_ref().map(|values| &values[at.clone()]));
+                let radiance = [0, 1, 2].map(|channel| {
+                    self.solver.radiance(channel, row).map(|radiance| &radiance[first..][..values.len()])
+                });
                 let [y, z] = [row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * h);
                 let way =
                     Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
@@ -110,7 +108,7 @@ impl LightVolume {
                     for c in 0..3 {
                         values[c] = cubes.sent[c][n];
                         values[3 + c] = medium.sun[c] * cubes.peak[n];
-                        values[6 + c] = 1.0 - self.cubes.albedo[c][at.start + n] * forward;
+                        values[6 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
 
-use super::{DIRECTIONS, Light, MediumCubes, Moments, Outside, directions, unit};
+use super::{DIRECTIONS, MediumCubes, Moments, Outside, directions, unit};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
@@ -264,23 +264,6 @@ impl Color {
         }
     }
 
-    /// Radiance in a direction, in the cubes of a plane.
-    fn radiance(&self, grid: &Grid, direction: usize, k: usize) -> &[f32] {
-        let [up, down] = &self.halves;
-        let own = if 2 * k < grid.dims.nz { up } else { down };
-        let values = match direction {
-            0 | 1 => &own.radiance[CORNERS + 2 + direction],
-            2 => &up.radiance[CORNERS],
-            3 => &down.radiance[CORNERS],
-            4 => &up.radiance[CORNERS + 1],
-            5 => &down.radiance[CORNERS + 1],
-            6..10 => &up.radiance[direction - 6],
-            _ => &down.radiance[direction - 10],
-        };
-        let plane = grid.dims.nx * grid.dims.ny;
-        &values[k * plane..][..plane]
-    }
-
     /// Begins with light from outside that nothing takes.
     pub fn open(&mut self, outside: &Outside, channel: usize) {
         let (mean, flux) = clear(outside, channel);
@@ -309,17 +292,14 @@ impl Color {
         }
     }
 
-    /// The light without padding; that of a clear sky where it is not wanted.
-    pub fn store(&self, grid: &Grid, dims: Dims, outside: &Outside, channel: usize, out: &mut Light) {
+    /// φ and J without padding; those of a clear sky where they are not wanted.
+    pub fn store(&self, grid: &Grid, outside: &Outside, channel: usize, out: &mut Moments) {
         let (mean, flux) = clear(outside, channel);
         let [up, down] = self.halves.each_ref().map(|half| half.moments.all());
-        let strips = grid.dims.nx / EIGHT;
-        let Light { moments, radiance } = out;
-        for (n, (out, open)) in
-            moments.all_mut().into_iter().zip([mean, flux[0], flux[1], flux[2]]).enumerate()
-        {
-            out.resize(dims.cells(), 0.0);
-            for (row, out) in out.chunks_exact_mut(dims.nx).enumerate() {
+        let (strips, count) = (grid.dims.nx / EIGHT, grid.nx * grid.dims.ny * grid.dims.nz);
+        for (n, (out, open)) in out.all_mut().into_iter().zip([mean, flux[0], flux[1], flux[2]]).enumerate() {
+            out.resize(count, 0.0);
+            for (row, out) in out.chunks_exact_mut(grid.nx).enumerate() {
                 for (strip, out) in out.chunks_mut(EIGHT).enumerate() {
                     if !grid.wanted[row * strips + strip] {
                         out.fill(open);
@@ -331,22 +311,18 @@ impl Color {
                 }
             }
         }
-        for (n, out) in radiance.iter_mut().enumerate() {
-            out.resize(dims.cells(), 0.0);
-            for (k, out) in out.chunks_exact_mut(dims.nx * dims.ny).enumerate() {
-                let from = self.radiance(grid, n, k).chunks_exact(grid.dims.nx);
-                for (j, (out, from)) in out.chunks_exact_mut(dims.nx).zip(from).enumerate() {
-                    let wanted = &grid.wanted[(k * dims.ny + j) * strips..][..strips];
-                    for (strip, (out, from)) in out.chunks_mut(EIGHT).zip(from.chunks(EIGHT)).enumerate() {
-                        if wanted[strip] {
-                            out.copy_from_slice(&from[..out.len()]);
-                        } else {
-                            out.fill(self.inflow[n]);
-                        }
-                    }
-                }
-            }
-        }
+    }
+}
+
+/// The half that keeps the radiance in a direction, in the cubes of a row, and its place there.
+pub(super) fn kept(grid: &Grid, direction: usize, row: usize) -> (usize, usize) {
+    let own = usize::from(2 * (row / grid.dims.ny) >= grid.dims.nz);
+    match direction {
+        0 | 1 => (own, CORNERS + 2 + direction),
+        2 | 3 => (direction - 2, CORNERS),
+        4 | 5 => (direction - 4, CORNERS + 1),
+        6..10 => (0, direction - 6),
+        _ => (1, direction - 10),
     }
 }
 

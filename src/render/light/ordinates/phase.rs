@@ -87,9 +87,12 @@ impl OnOrdinates {
             }
         }
         let whole = if cut { 1.0 - g * g } else { 1.0 };
+        for i in 0..CHUNK {
+            ahead[i] = (whole - tail[i]) / ahead[i];
+        }
         for n in 0..DIRECTIONS {
             for i in 0..CHUNK {
-                let value = lobe[n][i] + (whole - tail[i]) / ahead[i] * shape[n][i];
+                let value = lobe[n][i] + ahead[i] * shape[n][i];
                 self.values[n][i] += share * scale * if value > 0.0 { value } else { 0.0 };
             }
         }

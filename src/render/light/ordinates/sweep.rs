@@ -119,6 +119,17 @@ fn half_step<S: Simd>(radiance: f32x8<S>, passes: f32x8<S>, source: f32x8<S>) ->
     passes.mul_add(radiance - source, source)
 }
 
+/// Strips of eight cubes from a cube on.
+#[inline(always)]
+fn strips(values: &[f32], first: usize, count: usize) -> &[[f32; EIGHT]] {
+    &values[first..][..count * EIGHT].as_chunks().0[..count]
+}
+
+#[inline(always)]
+fn strips_mut(values: &mut [f32], first: usize, count: usize) -> &mut [[f32; EIGHT]] {
+    &mut values[first..][..count * EIGHT].as_chunks_mut().0[..count]
+}
+
 /// A row of cubes, in all directions but those along x.
 #[inline(always)]
 fn row<S: Simd>(
@@ -131,62 +142,87 @@ fn row<S: Simd>(
     last: bool,
 ) {
     let Dims { nx, ny, .. } = grid.dims;
-    let width = nx + 2;
+    let (width, count, first) = (nx + 2, nx / EIGHT, (k * ny + j) * nx);
+    // All slices are taken ahead of the loop, which then checks no bounds.
+    let (filled, wanted) = (&grid.filled[first / EIGHT..][..count], &grid.wanted[first / EIGHT..][..count]);
+    let (sun, even) = (strips(&color.sun, first, count), strips(&color.even, first, count));
+    let [near, far] = &color.passes;
+    let (near, far) = (strips(near, first, count), strips(far, first, count));
+    let [x, y, z] = &color.along;
+    let along = [strips(x, first, count), strips(y, first, count), strips(z, first, count)];
+    let Half { moments, before, after, along_y, along_z, radiance: kept } = half;
     // A corner's step along x and y, as an offset in a plane with a border.
     let back = [j * width, j * width + 2, (j + 2) * width, (j + 2) * width + 2];
     let here = (j + 1) * width + 1;
+    let [p, q, r, t] = &*before;
+    let before = [
+        strips(p, back[0], count),
+        strips(q, back[1], count),
+        strips(r, back[2], count),
+        strips(t, back[3], count),
+    ];
+    let [p, q, r, t] = after;
+    let after = [
+        strips_mut(p, here, count),
+        strips_mut(q, here, count),
+        strips_mut(r, here, count),
+        strips_mut(t, here, count),
+    ];
+    let (along_y, along_z) = (strips_mut(along_y, 0, count), strips_mut(along_z, j * nx, count));
+    let Moments { mean, flux: [x, y, z] } = moments;
+    let mean = strips_mut(mean, first, count);
+    let flux = [strips_mut(x, first, count), strips_mut(y, first, count), strips_mut(z, first, count)];
+    let keeps = last && !kept[0].is_empty();
     let (corner, face, diagonal) = (s.splat_f32x8(CORNER), s.splat_f32x8(FACE), s.splat_f32x8(DIAGONAL));
-    for i in (0..nx).step_by(EIGHT) {
-        let at = (k * ny + j) * nx + i;
-        let strip = at / EIGHT;
+    for i in 0..count {
         let mut corners = [s.splat_f32x8(0.0); CORNERS];
         for n in 0..CORNERS {
-            corners[n] = load(s, &half.before[n], back[n] + i);
+            corners[n] = f32x8::load_array_ref(s, &before[n][i]);
         }
-        let mut along_z = load(s, &half.along_z, j * nx + i);
-        let mut along_y = load(s, &half.along_y, i);
-        if grid.filled[strip] {
-            let (sun, even) = (load(s, &color.sun, at), load(s, &color.even, at));
-            let x = diagonal * load(s, &color.along[0], at);
-            let y = load(s, &color.along[1], at);
-            let (y_signed, z_signed) = (directions.sign * y, directions.sign * load(s, &color.along[2], at));
+        let mut to_z = f32x8::load_array_ref(s, &along_z[i]);
+        let mut to_y = f32x8::load_array_ref(s, &along_y[i]);
+        if filled[i] {
+            let (sun, even) = (f32x8::load_array_ref(s, &sun[i]), f32x8::load_array_ref(s, &even[i]));
+            let x = diagonal * f32x8::load_array_ref(s, &along[0][i]);
+            let y = f32x8::load_array_ref(s, &along[1][i]);
+            let y_signed = directions.sign * y;
+            let z_signed = directions.sign * f32x8::load_array_ref(s, &along[2][i]);
             let middle = diagonal.mul_add(z_signed, even);
             let (front, behind) = (diagonal.mul_add(y, middle), middle - diagonal * y);
             let scattered = [front + x, front - x, behind + x, behind - x];
-            let far = load(s, &color.passes[1], at);
+            let far = f32x8::load_array_ref(s, &far[i]);
             for n in 0..CORNERS {
                 let source = sent(s, scattered[n], directions.sun_corner[n], sun);
                 corners[n] = half_step(corners[n], far, source);
-                store(half_step(corners[n], far, source), &mut half.after[n], here + i);
+                half_step(corners[n], far, source).store_array(&mut after[n][i]);
             }
-            let near = load(s, &color.passes[0], at);
+            let near = f32x8::load_array_ref(s, &near[i]);
             let source = sent(s, even + z_signed, directions.sun_z, sun);
-            along_z = half_step(along_z, near, source);
-            store(half_step(along_z, near, source), &mut half.along_z, j * nx + i);
+            to_z = half_step(to_z, near, source);
+            half_step(to_z, near, source).store_array(&mut along_z[i]);
             let source = sent(s, even + y_signed, directions.sun_y, sun);
-            along_y = half_step(along_y, near, source);
-            store(half_step(along_y, near, source), &mut half.along_y, i);
+            to_y = half_step(to_y, near, source);
+            half_step(to_y, near, source).store_array(&mut along_y[i]);
         } else {
             for n in 0..CORNERS {
-                store(corners[n], &mut half.after[n], here + i);
+                corners[n].store_array(&mut after[n][i]);
             }
-            if !(last && grid.wanted[strip]) {
+            if !(last && wanted[i]) {
                 continue;
             }
         }
-        if last && !half.radiance[0].is_empty() {
-            for (radiance, kept) in corners.into_iter().chain([along_y, along_z]).zip(&mut half.radiance) {
-                store(radiance, kept, at);
+        if keeps {
+            for (radiance, kept) in corners.into_iter().chain([to_y, to_z]).zip(&mut *kept) {
+                store(radiance, kept, first + i * EIGHT);
             }
         }
         let (front, behind) = (corners[0] + corners[1], corners[2] + corners[3]);
         let (ahead, back) = (corners[0] + corners[2], corners[1] + corners[3]);
         let (all, aside) = (corner * (front + behind), corner * diagonal);
-        let Moments { mean, flux: [x, y, z] } = &mut half.moments;
-        store(face.mul_add(along_z + along_y, all), mean, at);
-        store(aside * (ahead - back), x, at);
-        store(aside.mul_add(front - behind, directions.sign * face * along_y), y, at);
-        store(directions.sign * diagonal.mul_add(all, face * along_z), z, at);
+        face.mul_add(to_z + to_y, all).store_array(&mut mean[i]);
+        (aside * (ahead - back)).store_array(&mut flux[0][i]);
+        aside.mul_add(front - behind, directions.sign * face * to_y).store_array(&mut flux[1][i]);
+        (directions.sign * diagonal.mul_add(all, face * to_z)).store_array(&mut flux[2][i]);
     }
 }
 
