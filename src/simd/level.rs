@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 use fearless_simd::Level as Detected;
 use thiserror::Error;
 
@@ -68,13 +69,13 @@ pub enum Token {
 }
 
 /// Token of the compile target.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 pub type Baseline = fearless_simd::x86::Sse2;
 /// Token of the compile target.
 #[cfg(target_arch = "aarch64")]
 pub type Baseline = fearless_simd::aarch64::Neon;
 /// Token of the compile target.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 pub type Baseline = fearless_simd::Fallback;
 
 /// Returns the token of [`level`].
@@ -105,7 +106,12 @@ fn of_level(_: Level) -> Token {
     Token::Baseline(Detected::new().as_neon().expect("every 64-bit ARM machine has NEON"))
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(target_arch = "x86")]
+fn of_level(_: Level) -> Token {
+    Token::Baseline(Detected::new().as_sse2().expect("updraft needs a processor with SSE2"))
+}
+
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 fn of_level(_: Level) -> Token {
     Token::Baseline(fearless_simd::Fallback::new())
 }

@@ -40,23 +40,24 @@ fn transpose_block<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
     [zero, one, two, three]
 }
 
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+impl Simd for fearless_simd::x86::Sse2 {
+    const FUSED: bool = false;
+
+    #[inline(always)]
+    fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+        transpose_halves(rows)
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
     use fearless_simd::prelude::*;
-    use fearless_simd::x86::{Avx2, Avx512, Sse2};
+    use fearless_simd::x86::{Avx2, Avx512};
 
-    use super::{Simd, f32x8, transpose_halves};
-
-    impl Simd for Sse2 {
-        const FUSED: bool = false;
-
-        #[inline(always)]
-        fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
-            transpose_halves(rows)
-        }
-    }
+    use super::{Simd, f32x8};
 
     /// Both halves at once: half as many shuffles as for each alone.
     macro_rules! in_one_register {
@@ -102,7 +103,7 @@ impl Simd for fearless_simd::aarch64::Neon {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
 impl Simd for fearless_simd::Fallback {
     const FUSED: bool = false;
 

@@ -11,7 +11,7 @@ use super::{Curve, Row, face_runs};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::grid::{Faces, GHOST, Layout};
-#[cfg(any(target_arch = "x86_64", test))]
+#[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
 use crate::simd::{Simd, each_level, level};
 use crate::solver::sides::SampleBounds;
