@@ -12,14 +12,17 @@ use std::path::Path;
 use crate::room;
 
 /// Largest text: scenes and reports \[bytes\].
+#[cfg(feature = "scene")]
 pub const TEXT: u64 = 16 << 20;
 /// Largest font \[bytes\].
+#[cfg(feature = "scene")]
 pub const FONT: u64 = 64 << 20;
 /// Largest picture file \[bytes\].
 pub const PICTURE: u64 = 256 << 20;
 /// Largest mesh \[bytes\].
 pub const MESH: u64 = 1 << 30;
 /// Largest OpenVDB file \[bytes\].
+#[cfg(feature = "scene")]
 pub const VOLUME: u64 = 16 << 30;
 
 /// Reads all bytes of the file at `path`, if there are at most `most`.
@@ -151,9 +154,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
         std::fs::write(&path, "v 1 2 3 é").unwrap();
-        assert_eq!(text(&path, TEXT).unwrap(), "v 1 2 3 é");
+        assert_eq!(text(&path, MESH).unwrap(), "v 1 2 3 é");
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(text(&path, TEXT).unwrap_err().to_string().contains("UTF-8"));
+        assert!(text(&path, MESH).unwrap_err().to_string().contains("UTF-8"));
     }
 
     #[test]
