@@ -245,7 +245,7 @@ mod tests {
     fn kernels_enable_only_detected_instructions() {
         let mut found = vec![];
         enabled(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-        assert!(found.len() > 10, "only {} kernels", found.len());
+        assert!(found.len() > 5, "only {} kernels", found.len());
         for (path, sets) in found {
             let detected = if sets.contains("avx512") { AVX512 } else { AVX2 };
             let stranger = sets.split(',').find(|set| !detected.contains(set));

@@ -7,6 +7,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};
 
 use super::staggered::Staggered;
+use super::stencil_lines::StencilLines;
 use super::{Curve, Interpolation, Row, component};
 use crate::simd::vectors::{EIGHT, Eight, f32x8};
 use crate::simd::{Simd, each_level};
@@ -15,6 +16,8 @@ use crate::solver::sides::SampleBounds;
 
 /// Values of a line that the stencils of eight neighbours read.
 const LINE: usize = EIGHT + 3;
+
+type Lines<'a> = StencilLines<'a, f32, LINE>;
 
 each_level! {
     /// See [`super::velocity`].
@@ -48,7 +51,6 @@ fn component_kernel<S: Simd>(
 ) {
     let values = &field.faces[c][..];
     let stride = [1, bounds.row, bounds.plane][c];
-    let before = 1 + bounds.row + bounds.plane;
     for from in (0..out.len()).step_by(EIGHT) {
         let out = &mut out[from..];
         let count = out.len().min(EIGHT);
@@ -63,8 +65,8 @@ fn component_kernel<S: Simd>(
         while left != 0 {
             let start = starts[left.trailing_zeros() as usize];
             let group = first_of_run.simd_eq(start);
-            match (start as usize).checked_sub(before).and_then(|first| inside(values, first, bounds)) {
-                Some(values) => result = group.select(stencil(s, values, bounds, &weights), result),
+            match Lines::around(values, start as usize, bounds) {
+                Some(lines) => result = group.select(stencil(s, lines, &weights), result),
                 None => {
                     let mut faces = Eight(result.to_array());
                     for l in (0..count).filter(|&l| starts[l] == start) {
@@ -84,12 +86,6 @@ fn component_kernel<S: Simd>(
             None => out.copy_from_slice(&result.to_array()[..count]),
         }
     }
-}
-
-/// The values from `first` on that eight neighbouring stencils read, if all exist.
-#[inline(always)]
-fn inside<'a>(values: &'a [f32], first: usize, bounds: &SampleBounds) -> Option<&'a [f32]> {
-    values.get(first..first + 3 * (bounds.row + bounds.plane) + LINE)
 }
 
 /// Positions below the departure points of eight faces, and the fractions above them. `cells` are the back-traces of the cells below
@@ -124,7 +120,7 @@ fn sum<S: Simd>(s: S, below: &[[f32; 4]; EIGHT], above: &[[f32; 4]; EIGHT], l: u
 
 /// [`Curve::weights`] of each lane.
 #[inline(always)]
-fn weights<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 4] {
+pub fn weights<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 4] {
     let rest = s.splat_f32x8(1.0) - t;
     let product = t * rest;
     let (level, slope) = (s.splat_f32x8(curve.level), s.splat_f32x8(curve.slope));
@@ -134,17 +130,16 @@ fn weights<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 4] {
     [first, twice.mul_add(first, rest) + last, twice.mul_add(last, t) + first, last]
 }
 
-/// The limited values of eight neighbours. `values` begins with the first value of the first stencil.
+/// The limited values of eight neighbours. `lines` begin with the values of the first.
 #[inline(always)]
-fn stencil<S: Simd>(s: S, values: &[f32], bounds: &SampleBounds, [x, y, z]: &[[f32x8<S>; 4]; 3]) -> f32x8<S> {
+fn stencil<S: Simd>(s: S, lines: Lines, [x, y, z]: &[[f32x8<S>; 4]; 3]) -> f32x8<S> {
     let zero = s.splat_f32x8(0.0);
     let mut sums = [zero; 4];
     let (mut low, mut high) = (s.splat_f32x8(f32::INFINITY), s.splat_f32x8(f32::NEG_INFINITY));
     for k in 0..4 {
         let mut slice = [zero; 4];
         for j in 0..4 {
-            let line: &[f32; LINE] =
-                values[k * bounds.plane + j * bounds.row..].first_chunk().expect("checked by the caller");
+            let line = lines.line(j, k);
             for i in 0..4 {
                 let value = f32x8::from_slice(s, &line[i..i + EIGHT]);
                 slice[i] = y[j].mul_add(value, slice[i]);

@@ -6,10 +6,10 @@
 //! cell gets its stencil read too, so the result has the bits of [`super::component`]. Other instruction sets
 //! interpolate one component after the other ([`face_runs`]).
 
-use super::staggered::Staggered;
-use super::{Curve, Row, face_runs};
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
+use super::avx512;
+use super::staggered::Staggered;
+use super::{Curve, Row, cell_pairs, face_runs};
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
@@ -81,10 +81,7 @@ pub fn cubic_row(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512::scalar_row(curve, row, bounds, field, out) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { avx2::scalar_row(curve, row, bounds, field, out) },
-        _ => super::cubic_four(curve, row, bounds, field, out),
+        _ => cell_pairs::scalar_row(curve, row, bounds, field, out),
     }
 }
 
@@ -195,13 +192,9 @@ mod tests {
         crate::solver::advect::cubic_four(curve, row, bounds, field, &mut plain);
         let bits = |row: [[f32; 4]; 67]| row.map(|v| v.map(f32::to_bits));
         assert!(bits(wide) == bits(plain));
-        #[cfg(target_arch = "x86_64")]
-        if level() != Level::Baseline {
-            let mut narrow = [[0.0f32; 4]; 67];
-            // SAFETY: `level` has found AVX2 or more on this machine.
-            unsafe { avx2::scalar_row(curve, row, bounds, field, &mut narrow) };
-            assert!(bits(narrow) == bits(plain));
-        }
+        let mut narrow = [[0.0f32; 4]; 67];
+        cell_pairs::scalar_row(curve, row, bounds, field, &mut narrow);
+        assert!(bits(narrow) == bits(plain));
     }
 
     #[test]

@@ -11,9 +11,8 @@
 //! A field holds N interleaved values at each point: one for a velocity component, four for the scalars.
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
 mod avx512;
+mod cell_pairs;
 pub mod conservative;
 mod cubic;
 mod face_runs;
@@ -22,6 +21,7 @@ mod maccormack;
 mod monotone;
 mod semi_lagrangian;
 mod staggered;
+mod stencil_lines;
 pub mod trace;
 
 pub use self::cubic::Curve;
@@ -86,6 +86,7 @@ pub fn component(kind: Interpolation, row: Row, bounds: &SampleBounds, field: &[
 each_level! {
     fn cubic_one(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 1]], out: &mut [[f32; 1]]) = cubic_kernel, 1;
 }
+#[cfg(test)]
 each_level! {
     fn cubic_four(curve: Curve, row: Row, bounds: &SampleBounds, field: &[[f32; 4]], out: &mut [[f32; 4]]) = cubic_kernel, 4;
 }
