@@ -21,7 +21,7 @@ const PAIRS: usize = EIGHT / 2;
 /// Cells of a line that the stencils of two neighbours read.
 const LINE: usize = 5;
 
-type Lines<'a> = StencilLines<'a, [f32; 4], LINE>;
+type Lines<'a> = StencilLines<'a, [f32; 4], 4, LINE>;
 
 each_level! {
     /// See [`super::interleaved_cubic::cubic_row`].

@@ -17,7 +17,7 @@ use crate::solver::sides::SampleBounds;
 /// Values of a line that the stencils of eight neighbours read.
 const LINE: usize = EIGHT + 3;
 
-type Lines<'a> = StencilLines<'a, f32, LINE>;
+type Lines<'a> = StencilLines<'a, f32, 4, LINE>;
 
 each_level! {
     /// See [`super::velocity`].

@@ -10,6 +10,7 @@ use super::Row;
 use crate::grid::GHOST;
 use crate::simd::vectors::{EIGHT, f32x8};
 use crate::simd::{Simd, each_level};
+use crate::solver::advect::stencil_lines::StencilLines;
 use crate::solver::sides::SampleBounds;
 
 each_level! {
@@ -40,14 +41,13 @@ fn trace<S: Simd, const ORDER: usize>(
     bounds: &SampleBounds,
     out: &mut [[f32; 4]],
 ) {
-    let values = centers.as_flattened();
     for from in (0..out.len()).step_by(EIGHT) {
         let origin = [from as f32, jk[0], jk[1]];
-        let here = &values[4 * (at + from)..][..4 * EIGHT];
+        let here = centers[at + from..][..EIGHT].as_flattened();
         let first = [two(s, here, 0), two(s, here, 2), two(s, here, 4), two(s, here, 6)];
-        let mut velocity = sample(s, values, bounds, origin, first, 0.5 * steps);
+        let mut velocity = sample(s, centers, bounds, origin, first, 0.5 * steps);
         if ORDER == 3 {
-            let third = sample(s, values, bounds, origin, velocity, 0.75 * steps);
+            let third = sample(s, centers, bounds, origin, velocity, 0.75 * steps);
             for n in 0..4 {
                 let sum = first[n] * 2.0 + velocity[n] * 3.0 + third[n] * 4.0;
                 velocity[n] = sum * (1.0 / 9.0);
@@ -67,11 +67,11 @@ fn two<S: Simd>(s: S, values: &[f32], n: usize) -> f32x8<S> {
     f32x8::from_slice(s, &values[4 * n..4 * n + 8])
 }
 
-/// Samples `values`, four at each centre, at x − `steps` · `velocity` for each x of eight cells from index coordinates `origin` on.
+/// Samples `values` at x − `steps` · `velocity` for each x of eight cells from index coordinates `origin` on.
 #[inline(always)]
 fn sample<S: Simd>(
     s: S,
-    values: &[f32],
+    values: &[[f32; 4]],
     bounds: &SampleBounds,
     origin: [f32; 3],
     velocity: [f32x8<S>; 4],
@@ -91,40 +91,60 @@ fn sample<S: Simd>(
     let mut out = velocity;
     for n in 0..4 {
         let cells = [at[n] as usize, at[n + 4] as usize];
-        out[n] = linear(s, values, cells, bounds, [x[n], y[n], z[n]]);
+        out[n] = linear(corners(s, values, cells, bounds), [x[n], y[n], z[n]]);
     }
     out
 }
 
-/// The trilinear samples of two cells, in the order of [`linear`](super::linear). `cells` are the positions below the points.
+/// The values around two points, each pair in one register, by their side along x, y and z.
+type Corners<S> = [[[f32x8<S>; 2]; 2]; 2];
+
+/// The trilinear samples of two cells, in the order of [`linear`](super::linear).
 #[inline(always)]
-fn linear<S: Simd>(
-    s: S,
-    values: &[f32],
-    cells: [usize; 2],
-    bounds: &SampleBounds,
-    [x, y, z]: [f32x8<S>; 3],
-) -> f32x8<S> {
-    let low = [cells, [cells[0] + bounds.row, cells[1] + bounds.row]];
+fn linear<S: Simd>(corners: Corners<S>, [x, y, z]: [f32x8<S>; 3]) -> f32x8<S> {
     let mut near = [x; 2];
-    for (side, near) in near.iter_mut().enumerate() {
+    for side in 0..2 {
         let mut ends = [x; 2];
-        for (end, cells) in ends.iter_mut().zip(low) {
-            let below = [cells[0] + side, cells[1] + side];
-            let a = pair(s, values, below);
-            let b = pair(s, values, [below[0] + bounds.plane, below[1] + bounds.plane]);
-            *end = z.mul_add(b - a, a);
+        for end in 0..2 {
+            let [a, b] = corners[side][end];
+            ends[end] = z.mul_add(b - a, a);
         }
-        *near = y.mul_add(ends[1] - ends[0], ends[0]);
+        near[side] = y.mul_add(ends[1] - ends[0], ends[0]);
     }
     x.mul_add(near[1] - near[0], near[0])
 }
 
-/// The values of two cells.
+/// Reads the values around two points. `cells` are the positions below them. Mostly these are neighbours: then the lines of the first
+/// have the values of both.
 #[inline(always)]
-fn pair<S: Simd>(s: S, values: &[f32], [a, b]: [usize; 2]) -> f32x8<S> {
-    let a = f32x4::from_slice(s, &values[4 * a..4 * a + 4]);
-    a.combine(f32x4::from_slice(s, &values[4 * b..4 * b + 4]))
+fn corners<S: Simd>(s: S, values: &[[f32; 4]], [a, b]: [usize; 2], bounds: &SampleBounds) -> Corners<S> {
+    let [first, second] = [lines(values, a, bounds), lines(values, b, bounds)];
+    let mut corners = [[[s.splat_f32x8(0.0); 2]; 2]; 2];
+    if b == a + 1 {
+        for x in 0..2 {
+            for y in 0..2 {
+                for z in 0..2 {
+                    corners[x][y][z] = f32x8::from_slice(s, first.line(y, z)[x..][..2].as_flattened());
+                }
+            }
+        }
+    } else {
+        for x in 0..2 {
+            for y in 0..2 {
+                for z in 0..2 {
+                    let low = f32x4::load_array_ref(s, &first.line(y, z)[x]);
+                    corners[x][y][z] = low.combine(f32x4::load_array_ref(s, &second.line(y, z)[x]));
+                }
+            }
+        }
+    }
+    corners
+}
+
+/// The lines from position `at` on, with the second layer of ghosts behind the samples of the first.
+#[inline(always)]
+fn lines<'a>(values: &'a [[f32; 4]], at: usize, bounds: &SampleBounds) -> StencilLines<'a, [f32; 4], 2, 3> {
+    StencilLines::from(values, at, bounds).expect("samples lie within the first layer of ghosts")
 }
 
 /// The positions below eight points and the fractions above them, as [`locate`](super::locate) finds them.
