@@ -1,13 +1,13 @@
 //! Limited cubic interpolation of four interleaved values, two neighbouring cells in one register.
 //!
-//! Departure points of neighbours are mostly neighbours too: then one load at each node of the stencil serves both cells. A pair that
-//! shear has split takes the stencils of either cell, and each half of the result is that of its own. The sums have the order of
+//! Departure points of neighbours are mostly neighbours too: then one load at each node of the stencil serves both cells. Where
+//! shear separates the two points, both stencils are evaluated for the pair, and each cell takes its half. The sums have the order of
 //! [`cubic`](super::cubic), so the result has its bits.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};
 
-use super::face_runs::weights;
+use super::cubic::{neighbours, weights_of_eight};
 use super::stencil_lines::StencilLines;
 use super::{Curve, Row, cubic};
 use crate::simd::vectors::{EIGHT, f32x8};
@@ -54,9 +54,9 @@ fn row_kernel<S: Simd>(
         };
         let [x, y, z] = fractions;
         let weights = [
-            spread(s, weights(s, curve, x)),
-            spread(s, weights(s, curve, y)),
-            spread(s, weights(s, curve, z)),
+            spread(s, weights_of_eight(s, curve, x)),
+            spread(s, weights_of_eight(s, curve, y)),
+            spread(s, weights_of_eight(s, curve, z)),
         ];
         let starts = base.to_array();
         for (pair, out) in out.chunks_mut(2).enumerate() {
@@ -65,10 +65,10 @@ fn row_kernel<S: Simd>(
             let (own, others) =
                 (Lines::around(field, first, bounds), Lines::around(field, second - 1, bounds));
             let both = match (own, others) {
-                (Some(lines), _) if second == first + 1 => stencil(s, lines, &weights),
+                (Some(lines), _) if second == first + 1 => neighbours(s, lines, &weights),
                 (Some(lines), Some(others)) => {
-                    let (low, _) = stencil(s, lines, &weights).split();
-                    let (_, high) = stencil(s, others, &weights).split();
+                    let (low, _) = neighbours(s, lines, &weights).split();
+                    let (_, high) = neighbours(s, others, &weights).split();
                     low.combine(high)
                 }
                 _ => {
@@ -112,31 +112,4 @@ fn spread<S: Simd>(s: S, [a, b, c, d]: Weights<S>) -> [Weights<S>; PAIRS] {
         s.transpose_blocks([d, d, d, d]),
     ];
     [[a[0], b[0], c[0], d[0]], [a[1], b[1], c[1], d[1]], [a[2], b[2], c[2], d[2]], [a[3], b[3], c[3], d[3]]]
-}
-
-/// The limited values of two neighbours. `lines` begin with the cells of the first.
-#[inline(always)]
-fn stencil<S: Simd>(s: S, lines: Lines, [x, y, z]: &[Weights<S>; 3]) -> f32x8<S> {
-    let zero = s.splat_f32x8(0.0);
-    let mut sums = [zero; 4];
-    let (mut low, mut high) = (s.splat_f32x8(f32::INFINITY), s.splat_f32x8(f32::NEG_INFINITY));
-    for k in 0..4 {
-        let mut slice = [zero; 4];
-        for j in 0..4 {
-            let line = lines.line(j, k).as_flattened();
-            for i in 0..4 {
-                let value = f32x8::from_slice(s, &line[4 * i..][..EIGHT]);
-                slice[i] = y[j].mul_add(value, slice[i]);
-                if (1..3).contains(&k) && (1..3).contains(&j) && (1..3).contains(&i) {
-                    low = value.min(low);
-                    high = value.max(high);
-                }
-            }
-        }
-        for i in 0..4 {
-            sums[i] = z[k].mul_add(slice[i], sums[i]);
-        }
-    }
-    let value = (x[0] * sums[0] + x[2] * sums[2]) + (x[1] * sums[1] + x[3] * sums[3]);
-    value.max(low).min(high)
 }

@@ -1,5 +1,9 @@
 //! Limited cubic interpolation along each axis, clamped to the eight values around the departure point.
 
+use fearless_simd::prelude::*;
+
+use super::stencil_lines::StencilLines;
+use crate::simd::vectors::{EIGHT, f32x8};
 use crate::simd::{Simd, greatest, least};
 use crate::solver::sides::SampleBounds;
 
@@ -75,6 +79,50 @@ pub fn cubic<S: Simd, const N: usize>(
         out[c] = least(greatest(value, low[c]), high[c]);
     }
     out
+}
+
+/// [`Curve::weights`] of each lane.
+#[inline(always)]
+pub fn weights_of_eight<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 4] {
+    let rest = s.splat_f32x8(1.0) - t;
+    let product = t * rest;
+    let (level, slope) = (s.splat_f32x8(curve.level), s.splat_f32x8(curve.slope));
+    let first = product * slope.mul_add(rest, level);
+    let last = product * slope.mul_add(t, level);
+    let twice = s.splat_f32x8(-2.0);
+    [first, twice.mul_add(first, rest) + last, twice.mul_add(last, t) + first, last]
+}
+
+/// The limited values of neighbours, N interleaved values of each, in the order of [`cubic`]. `lines` begin with the values of the first,
+/// `weights` are those of the nodes along x, y and z.
+#[inline(always)]
+pub fn neighbours<S: Simd, const N: usize, const LINE: usize>(
+    s: S,
+    lines: StencilLines<[f32; N], 4, LINE>,
+    [x, y, z]: &[[f32x8<S>; 4]; 3],
+) -> f32x8<S> {
+    let zero = s.splat_f32x8(0.0);
+    let mut sums = [zero; 4];
+    let (mut low, mut high) = (s.splat_f32x8(f32::INFINITY), s.splat_f32x8(f32::NEG_INFINITY));
+    for k in 0..4 {
+        let mut slice = [zero; 4];
+        for j in 0..4 {
+            let line = lines.line(j, k).as_flattened();
+            for i in 0..4 {
+                let value = f32x8::from_slice(s, &line[N * i..][..EIGHT]);
+                slice[i] = y[j].mul_add(value, slice[i]);
+                if (1..3).contains(&k) && (1..3).contains(&j) && (1..3).contains(&i) {
+                    low = value.min(low);
+                    high = value.max(high);
+                }
+            }
+        }
+        for i in 0..4 {
+            sums[i] = z[k].mul_add(slice[i], sums[i]);
+        }
+    }
+    let value = (x[0] * sums[0] + x[2] * sums[2]) + (x[1] * sums[1] + x[3] * sums[3]);
+    value.max(low).min(high)
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};
 
+use super::cubic::{neighbours, weights_of_eight};
 use super::staggered::Staggered;
 use super::stencil_lines::StencilLines;
-use super::{Curve, Interpolation, Row, component};
+use super::{Interpolation, Row, component};
 use crate::simd::vectors::{EIGHT, Eight, f32x8};
 use crate::simd::{Simd, each_level};
 use crate::solver::advect::trace::{locate_eight, mean_of_cells};
@@ -17,7 +18,7 @@ use crate::solver::sides::SampleBounds;
 /// Values of a line that the stencils of eight neighbours read.
 const LINE: usize = EIGHT + 3;
 
-type Lines<'a> = StencilLines<'a, f32, 4, LINE>;
+type Lines<'a> = StencilLines<'a, [f32; 1], 4, LINE>;
 
 each_level! {
     /// See [`super::velocity`].
@@ -58,15 +59,19 @@ fn component_kernel<S: Simd>(
         let cells = [&field.back[at + from - stride..], &field.back[at + from..]];
         let (base, fractions) = departures(s, cells, bounds, origin);
         let [x, y, z] = fractions;
-        let weights = [weights(s, field.curve, x), weights(s, field.curve, y), weights(s, field.curve, z)];
+        let weights = [
+            weights_of_eight(s, field.curve, x),
+            weights_of_eight(s, field.curve, y),
+            weights_of_eight(s, field.curve, z),
+        ];
         let first_of_run = base - u32x8::load_array(s, [0, 1, 2, 3, 4, 5, 6, 7]);
         let starts = first_of_run.to_array();
         let (mut left, mut result) = ((1u64 << count) - 1, s.splat_f32x8(0.0));
         while left != 0 {
             let start = starts[left.trailing_zeros() as usize];
             let group = first_of_run.simd_eq(start);
-            match Lines::around(values, start as usize, bounds) {
-                Some(lines) => result = group.select(stencil(s, lines, &weights), result),
+            match Lines::around(bytemuck::cast_slice(values), start as usize, bounds) {
+                Some(lines) => result = group.select(neighbours(s, lines, &weights), result),
                 None => {
                     let mut faces = Eight(result.to_array());
                     for l in (0..count).filter(|&l| starts[l] == start) {
@@ -116,43 +121,4 @@ fn departures<S: Simd>(
 fn sum<S: Simd>(s: S, below: &[[f32; 4]; EIGHT], above: &[[f32; 4]; EIGHT], l: usize) -> f32x8<S> {
     let low = f32x4::load_array_ref(s, &below[l]) + f32x4::load_array_ref(s, &above[l]);
     low.combine(f32x4::load_array_ref(s, &below[l + 4]) + f32x4::load_array_ref(s, &above[l + 4]))
-}
-
-/// [`Curve::weights`] of each lane.
-#[inline(always)]
-pub fn weights<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 4] {
-    let rest = s.splat_f32x8(1.0) - t;
-    let product = t * rest;
-    let (level, slope) = (s.splat_f32x8(curve.level), s.splat_f32x8(curve.slope));
-    let first = product * slope.mul_add(rest, level);
-    let last = product * slope.mul_add(t, level);
-    let twice = s.splat_f32x8(-2.0);
-    [first, twice.mul_add(first, rest) + last, twice.mul_add(last, t) + first, last]
-}
-
-/// The limited values of eight neighbours. `lines` begin with the values of the first.
-#[inline(always)]
-fn stencil<S: Simd>(s: S, lines: Lines, [x, y, z]: &[[f32x8<S>; 4]; 3]) -> f32x8<S> {
-    let zero = s.splat_f32x8(0.0);
-    let mut sums = [zero; 4];
-    let (mut low, mut high) = (s.splat_f32x8(f32::INFINITY), s.splat_f32x8(f32::NEG_INFINITY));
-    for k in 0..4 {
-        let mut slice = [zero; 4];
-        for j in 0..4 {
-            let line = lines.line(j, k);
-            for i in 0..4 {
-                let value = f32x8::from_slice(s, &line[i..i + EIGHT]);
-                slice[i] = y[j].mul_add(value, slice[i]);
-                if (1..3).contains(&k) && (1..3).contains(&j) && (1..3).contains(&i) {
-                    low = value.min(low);
-                    high = value.max(high);
-                }
-            }
-        }
-        for i in 0..4 {
-            sums[i] = z[k].mul_add(slice[i], sums[i]);
-        }
-    }
-    let value = (x[0] * sums[0] + x[2] * sums[2]) + (x[1] * sums[1] + x[3] * sums[3]);
-    value.max(low).min(high)
 }
