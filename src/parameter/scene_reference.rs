@@ -95,13 +95,22 @@ fn defaults() -> String {
     out + "```\n\n"
 }
 
-#[test]
-fn the_reference_is_up_to_date() {
+/// The reference and its path.
+fn reference() -> (std::path::PathBuf, String) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scene.md");
     let page = std::fs::read_to_string(&path).unwrap();
+    (path, page)
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let (path, page) = reference();
     let generated = generate(&page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &generated).unwrap();
+        // In one go: the test below reads it at the same time.
+        let new = path.with_extension("new");
+        std::fs::write(&new, &generated).unwrap();
+        std::fs::rename(new, path).unwrap();
     } else {
         assert!(page == generated, "docs/scene.md is out of date: UPDATE_DOCS=1 cargo test --lib reference");
     }
@@ -109,7 +118,7 @@ fn the_reference_is_up_to_date() {
 
 #[test]
 fn the_reference_has_every_key_of_a_scene() {
-    let page = include_str!("../../docs/scene.md");
+    let (_, page) = reference();
     let prefixes: Vec<&str> =
         page.lines().filter_map(|l| l.strip_prefix("<!-- keys: ")?.strip_suffix(" -->")).collect();
     // Keys of green and blue repeat those of red, and sliders of the window are not keys.

@@ -1,6 +1,6 @@
 //! Scenes: TOML in, a checked [`Scene`] out, a solver from that.
 //!
-#![doc = include_str!("../../docs/scene.md")]
+#![cfg_attr(doc, doc = include_str!("../../docs/scene.md"))]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -18,10 +18,14 @@ pub(super) fn with(text: &str, set: &[&str]) -> Scene {
     Scene::parse_with("s.toml", text, &overrides).unwrap()
 }
 
-/// The TOML blocks of the documentation.
-fn documented() -> Vec<&'static str> {
-    let doc = include_str!("../../docs/scene.md");
-    doc.split("```").filter_map(|block| block.strip_prefix("toml\n")).collect()
+/// The reference, read when it is needed: a page compiled in compiles the tests again when it changes.
+pub(super) fn reference() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scene.md")).unwrap()
+}
+
+/// The TOML blocks of the reference.
+fn documented() -> Vec<String> {
+    reference().split("```").filter_map(|block| block.strip_prefix("toml\n")).map(String::from).collect()
 }
 
 #[test]
@@ -37,7 +41,7 @@ fn the_empty_file_is_a_plume() {
 #[test]
 fn documented_defaults_are_the_defaults() {
     assert!(documented()[0].lines().count() > 60);
-    let documented = Scene::parse("empty", documented()[0]).unwrap();
+    let documented = Scene::parse("empty", &documented()[0]).unwrap();
     assert_eq!(documented, Scene::parse("empty", "").unwrap());
 }
 
@@ -53,8 +57,8 @@ fn documented_options_act() {
     assert_eq!((scene.probes[4].every, scene.probes[4].mean_from), (Every::Seconds(0.1), Some(2.0)));
     assert_eq!(scene.probes[3].place, ProbePlace::Solid(0));
     assert_eq!(scene.probes[2].place, ProbePlace::Plane { axis: 1, at: 1.44 });
-    assert!(error(documented()[2]).contains("initial.fields: cannot read start.npz"));
-    assert_eq!(Scene::parse("s", documented()[3]).unwrap().side_formulas.len(), 2);
+    assert!(error(&documented()[2]).contains("initial.fields: cannot read start.npz"));
+    assert_eq!(Scene::parse("s", &documented()[3]).unwrap().side_formulas.len(), 2);
 }
 
 /// The camera is at its keyframes when it should be.

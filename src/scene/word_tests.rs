@@ -1,6 +1,6 @@
 //! The declared words of a scene: each is read, saved, documented, and listed where another stands.
 
-use super::tests::{error, load_error, with};
+use super::tests::{error, load_error, reference, with};
 use super::*;
 use crate::solver::BoundaryCondition;
 
@@ -83,7 +83,7 @@ fn values(kind: crate::parameter::Kind, path: &str, word: &str) -> Vec<String> {
 fn every_declared_word_is_read_saved_documented_and_listed() {
     use crate::parameter::{Kind, all};
     use crate::scene::edits::{Change, Entry};
-    let page = include_str!("../../docs/scene.md");
+    let page = reference();
     let mut walked = 0;
     for parameter in all() {
         let words: Vec<&str> = parameter.kind.words().map(|(word, _)| word).collect();
