@@ -207,10 +207,11 @@ fn the_chapter_on_schemes_fits_the_sources() {
     }
 }
 
-/// Does what the chapter says in a copy of the sources, and runs the tests that it names.
+/// Does what the chapter says in a copy of the sources, and runs the tests that it names, with all unit tests. They are compiled with
+/// debug assertions: the standard library then checks each index and pointer that unsafe code takes unchecked.
 #[ignore = "compiles the library twice: .ci/run runs it"]
 #[test]
-fn the_scheme_of_the_book_compiles_and_fails_the_tests_it_says() {
+fn the_scheme_of_the_book_fails_only_the_tests_it_says_and_no_debug_assertion() {
     fn copy(from: &Path, to: &Path) {
         std::fs::create_dir_all(to).unwrap();
         for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -238,18 +239,13 @@ fn the_scheme_of_the_book_compiles_and_fails_the_tests_it_says() {
         std::fs::write(file, text).unwrap();
     }
     let target = Path::new(env!("CARGO_BIN_EXE_updraft")).ancestors().nth(2).unwrap();
-    // The unit tests are compiled quickly rather than to be quick.
-    let quickly = ["--config", "profile.release.package.updraft.opt-level=1", "--lib", "--"];
-    for (words, update) in [
-        ([&quickly[..], &["reference"]].concat(), true),
-        ([&quickly[..], &["advect", "reference"]].concat(), false),
-        (vec!["--test", "conservation"], false),
-        (vec!["--test", "physics"], false),
-    ] {
+    // Compiled quickly rather than to be quick.
+    let settings = ["opt-level=1", "debug-assertions=true", "overflow-checks=true"]
+        .map(|setting| ["--config".to_string(), format!("profile.release.package.updraft.{setting}")]);
+    let cargo = |words: &[&str], update: bool| {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        command
-            .args(["test", "--release", "--offline", "--features", "scene", "--no-default-features"])
-            .args(&words);
+        command.args(["test", "--release", "--offline", "--features", "scene", "--no-default-features"]);
+        command.args(settings.as_flattened()).args(words);
         command.current_dir(&dir).env("CARGO_TARGET_DIR", target).env_remove("UPDATE_DOCS");
         if update {
             command.env("UPDATE_DOCS", "1");
@@ -257,14 +253,23 @@ fn the_scheme_of_the_book_compiles_and_fails_the_tests_it_says() {
         let output = command.output().unwrap();
         let [out, told] =
             [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        if words.contains(&"physics") {
-            let failed = ["linear_fields_are_advected_exactly", "advection_has_its_designed_order"];
-            let all = failed.iter().all(|name| out.contains(&format!("test {name} ... FAILED")));
-            assert!(all && out.contains(" 2 failed"), "{words:?}:\n{out}\n{told}");
-        } else {
-            assert!(output.status.success() && out.contains("test result: ok"), "{words:?}:\n{out}\n{told}");
-        }
+        (output.status.success(), format!("{words:?}:\n{out}\n{told}"))
+    };
+    let passes = |words: &[&str], update| {
+        let (is_well, out) = cargo(words, update);
+        assert!(is_well, "{out}");
+        out
+    };
+    // In one go, so that the library and its tests are compiled side by side.
+    passes(&["--lib", "--test", "conservation", "--test", "physics", "--no-run"], false);
+    passes(&["--lib", "--", "reference"], true);
+    for words in [&["--lib"][..], &["--test", "conservation"]] {
+        assert!(passes(words, false).contains("test result: ok"));
     }
+    let (_, out) = cargo(&["--test", "physics"], false);
+    let failed = ["linear_fields_are_advected_exactly", "advection_has_its_designed_order"];
+    let all = failed.iter().all(|name| out.contains(&format!("test {name} ... FAILED")));
+    assert!(all && out.contains(" 2 failed"), "{out}");
     assert!(read(&dir.path().join("docs/scene.md")).contains("trilinear with eased weights"));
 }
 
