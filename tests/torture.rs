@@ -325,10 +325,15 @@ fn random_input_never_breaks_the_solver_in_one_box() {
     torture(0..1, 12);
 }
 
+/// Those of the first boxes that take seconds; very fine smoke in fast air takes minutes.
 #[test]
 #[ignore = "takes a minute on a busy machine"]
 fn random_input_never_breaks_the_solver() {
-    torture(1..4, 12);
+    std::thread::scope(|scope| {
+        for number in [2, 3, 5, 6, 9, 10, 12, 13, 14, 21, 22] {
+            scope.spawn(move || torture(number..number + 1, 12));
+        }
+    });
 }
 
 /// 10,000 steps, hours of processor time. `TORTURE_BOXES=20..40` runs the boxes with these numbers, so that
