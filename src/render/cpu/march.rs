@@ -204,19 +204,9 @@ fn march_rays_on<S: Packets, M: Step>(
 trait Step {
     /// A number for each ray that does not change along it, from its direction.
     fn of_ray<S: Packets>(&self, s: S, direction: [S::Rays; 3]) -> S::Rays;
-    /// A step of some length around a place in cells from the first's middle; `out` is radiance and transmittance.
-    fn take<S: Packets>(
-        &self,
-        s: S,
-        texels: &Texels,
-        at: [S::Rays; 3],
-        length: S::Rays,
-        of_ray: S::Rays,
-        out: &mut [S::Rays; 4],
-    );
 
-    /// Two steps, which may share what lies between them.
-    #[inline(always)]
+    /// Two steps of some length around places in cells from the first's middle, which may share what lies between them; `out` is
+    /// radiance and transmittance.
     fn take_two<S: Packets>(
         &self,
         s: S,
@@ -225,24 +215,7 @@ trait Step {
         length: [S::Rays; 2],
         of_ray: S::Rays,
         out: &mut [S::Rays; 4],
-    ) {
-        self.take_each(s, texels, at, length, of_ray, out);
-    }
-
-    /// Two steps, one after the other.
-    #[inline(always)]
-    fn take_each<S: Packets>(
-        &self,
-        s: S,
-        texels: &Texels,
-        at: [[S::Rays; 3]; 2],
-        length: [S::Rays; 2],
-        of_ray: S::Rays,
-        out: &mut [S::Rays; 4],
-    ) {
-        self.take(s, texels, at[0], length[0], of_ray, out);
-        self.take(s, texels, at[1], length[1], of_ray, out);
-    }
+    );
 }
 
 /// Smoke with its extinction for each unit of density, by splines or trilinear.
@@ -265,22 +238,6 @@ impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
     }
 
     #[inline(always)]
-    fn take<S: Packets>(
-        &self,
-        s: S,
-        texels: &Texels,
-        at: [S::Rays; 3],
-        length: S::Rays,
-        phase: S::Rays,
-        out: &mut [S::Rays; 4],
-    ) {
-        let smoke = self.smoke(s, texels, at);
-        if (smoke[3] * length).simd_gt(0.0).any_true() {
-            self.add(s, smoke, self.arriving(s, at, phase), at, length, out);
-        }
-    }
-
-    #[inline(always)]
     fn take_two<S: Packets>(
         &self,
         s: S,
@@ -290,20 +247,35 @@ impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
         phase: S::Rays,
         out: &mut [S::Rays; 4],
     ) {
-        if !self.light.coarse {
-            return self.take_each(s, texels, at, length, phase, out);
-        }
-        let (first, second) = (self.smoke(s, texels, at[0]), self.smoke(s, texels, at[1]));
-        if !first[3].mul_add(length[0], second[3] * length[1]).simd_gt(0.0).any_true() {
-            return;
-        }
         let mut middle = at[0];
         for a in 0..3 {
             middle[a] = (at[0][a] + at[1][a]) * 0.5;
         }
-        let arriving = self.arriving(s, middle, phase);
-        self.add(s, first, arriving, at[0], length[0], out);
-        self.add(s, second, arriving, at[1], length[1], out);
+        let coarse = self.light.coarse;
+        // Without splines the marches are an eighth faster if this is written out.
+        if coarse && !SPLINES {
+            let (first, second) = (self.smoke(s, texels, at[0]), self.smoke(s, texels, at[1]));
+            if first[3].mul_add(length[0], second[3] * length[1]).simd_gt(0.0).any_true() {
+                let arriving = self.arriving(s, middle, phase);
+                self.add(s, first, arriving, at[0], length[0], out);
+                self.add(s, second, arriving, at[1], length[1], out);
+            }
+            return;
+        }
+        // A loop, so that each sample is compiled once: written out, the marches took a fifth of the time in which the solver and this
+        // renderer are optimised.
+        let mut arriving = None;
+        for n in 0..2 {
+            let smoke = self.smoke(s, texels, at[n]);
+            if (smoke[3] * length[n]).simd_gt(0.0).any_true() {
+                let lit = match arriving {
+                    Some(lit) if coarse => lit,
+                    _ => self.arriving(s, if coarse { middle } else { at[n] }, phase),
+                };
+                arriving = Some(lit);
+                self.add(s, smoke, lit, at[n], length[n], out);
+            }
+        }
     }
 }
 
@@ -385,25 +357,27 @@ impl Step for Flow<'_> {
     }
 
     #[inline(always)]
-    fn take<S: Packets>(
+    fn take_two<S: Packets>(
         &self,
         s: S,
         texels: &Texels,
-        at: [S::Rays; 3],
-        length: S::Rays,
+        at: [[S::Rays; 3]; 2],
+        length: [S::Rays; 2],
         _of_ray: S::Rays,
         out: &mut [S::Rays; 4],
     ) {
-        let [u, v, w, vorticity] = s.sample(texels, at);
-        let value = if self.vorticity { vorticity } else { u.mul_add(u, v.mul_add(v, w * w)).sqrt() };
-        let x = value * (1.0 / self.top);
-        let passes = s.exp(x * x * length * -self.thickness);
-        let share = out[3] * (s.splat(1.0) - passes);
-        let entry = s.floor(x.mul_add((colormap::ENTRIES - 1) as f32, 0.5));
-        for (out, color) in out.iter_mut().zip(self.colors) {
-            *out = share.mul_add(s.look_up(color, entry), *out);
+        for n in 0..2 {
+            let [u, v, w, vorticity] = s.sample(texels, at[n]);
+            let value = if self.vorticity { vorticity } else { u.mul_add(u, v.mul_add(v, w * w)).sqrt() };
+            let x = value * (1.0 / self.top);
+            let passes = s.exp(x * x * length[n] * -self.thickness);
+            let share = out[3] * (s.splat(1.0) - passes);
+            let entry = s.floor(x.mul_add((colormap::ENTRIES - 1) as f32, 0.5));
+            for (out, color) in out.iter_mut().zip(self.colors) {
+                *out = share.mul_add(s.look_up(color, entry), *out);
+            }
+            out[3] *= passes;
         }
-        out[3] *= passes;
     }
 }
 
