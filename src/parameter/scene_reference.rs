@@ -107,7 +107,7 @@ fn the_reference_is_up_to_date() {
     let (path, page) = reference();
     let generated = generate(&page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        // In one go: the test below reads it at the same time.
+        // Renamed into place, since the test below may read the page at the same time.
         let new = path.with_extension("new");
         std::fs::write(&new, &generated).unwrap();
         std::fs::rename(new, path).unwrap();

@@ -18,7 +18,7 @@ pub(super) fn with(text: &str, set: &[&str]) -> Scene {
     Scene::parse_with("s.toml", text, &overrides).unwrap()
 }
 
-/// The reference, read when it is needed: a page compiled in compiles the tests again when it changes.
+/// The reference. It is read at run time, so that an edit of the page does not recompile the tests.
 pub(super) fn reference() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scene.md")).unwrap()
 }
