@@ -95,10 +95,27 @@ fn is_vdb(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("vdb"))
 }
 
+/// Arrays beside the fields in an npz of a run.
+const BESIDE: [&str; 14] = [
+    "time",
+    "voxel",
+    "smoke_voxel",
+    "frame",
+    "frame_rate",
+    "mean_from",
+    "mean_over",
+    "about",
+    "cells_x",
+    "cells_y",
+    "cells_z",
+    "first_x",
+    "first_y",
+    "first_z",
+];
+
 /// Whether a run writes an array of this name.
 fn is_known(name: &str) -> bool {
-    ["time", "voxel", "smoke_voxel", "frame", "frame_rate", "mean_from", "mean_over", "about"].contains(&name)
-        || Field::ALL.iter().any(|field| field.name() == name)
+    BESIDE.contains(&name) || Field::ALL.iter().any(|field| field.name() == name)
 }
 
 /// Reads the formulas of `read`, each tried at a few points.

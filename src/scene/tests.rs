@@ -314,6 +314,23 @@ fn initial_fields_are_set_at_their_points() {
     assert!(wrong.contains("`red` has the shape [5, 6, 7]; this scene needs [5, 6, 8]"), "{wrong}");
 }
 
+/// Such a frame also says where its box was. A box that has grown is refused by its shape.
+#[test]
+fn a_frame_of_a_box_that_followed_its_smoke_is_an_initial_field() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = "[domain]\ncells = [2, 3, 4]\nwalls = 'open'\n[initial]\nfields = 'start.npz'\n";
+    std::fs::write(dir.path().join("s.toml"), small).unwrap();
+    let file = std::fs::File::create(dir.path().join("start.npz")).unwrap();
+    let numbers = ["cells_x", "cells_y", "cells_z", "first_x", "first_y", "first_z"].map(|name| (name, 2.0));
+    let red = crate::npz::Array { shape: [2, 3, 4], values: vec![0.5; 24] };
+    crate::npz::write(file, &numbers, [("red", red.clone())]).unwrap();
+    let path = dir.path().join("s.toml").display().to_string();
+    let solver = Scene::load(&path, &[]).unwrap().solver().unwrap();
+    assert_eq!(crate::field::Field::Red.array(&solver), red);
+    let grown = Scene::load(&path, &["domain.cells=[2, 3, 5]".into()]).unwrap_err().to_string();
+    assert!(grown.contains("`red` has the shape [2, 3, 4]; this scene needs [2, 3, 5]"), "{grown}");
+}
+
 #[test]
 fn formulas_are_sampled_at_the_points_of_their_field() {
     use crate::field::Field;
