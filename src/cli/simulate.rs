@@ -34,7 +34,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.out);
     let saved =
         if args.resume { Checkpoint::open(&folder.checkpoint(), common.comm.as_deref())? } else { None };
-    if saved.as_ref().is_some_and(|saved| saved.head.has_given_flow) {
+    if is_kept_flow_given(args, &folder, saved.as_ref()) == Some(true) {
         return Err(CliError::Request(format!(
             "{}: its smoke moves through the flow of another run; continue with `updraft detail RUN --resume`",
             args.out.display()
@@ -52,6 +52,13 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let job = Job { args, options, scene: &scene, folder: &folder, existing, restarts, again, comm };
     job.check()?;
     job.run(saved, common, None)
+}
+
+/// Whether the flow of the run in `folder` was given, if `args` continue that run or keep its frames. Its checkpoint says so, or its scene.
+fn is_kept_flow_given(args: &SimulateArgs, folder: &RunFolder, saved: Option<&Checkpoint>) -> Option<bool> {
+    let keeps = (args.resume || args.skip_existing) && folder.scene().exists();
+    let by_scene = || keeps.then(|| folder.has_given_flow());
+    saved.map(|saved| saved.head.has_given_flow).or_else(by_scene)
 }
 
 /// The command `words` that continues a run into the folder of `args`.
@@ -93,11 +100,11 @@ pub(super) fn through(
     }
     let saved =
         if args.resume { Checkpoint::open(&folder.checkpoint(), common.comm.as_deref())? } else { None };
+    if is_kept_flow_given(args, &folder, saved.as_ref()) == Some(false) {
+        let text = "its run computed its own flow; continue with `updraft simulate --resume`";
+        return Err(CliError::Request(format!("{}: {text}", args.out.display())));
+    }
     if let Some(saved) = &saved {
-        if !saved.head.has_given_flow {
-            let text = "its run computed its own flow; continue with `updraft simulate --resume`";
-            return Err(CliError::Request(format!("{}: {text}", args.out.display())));
-        }
         saved.check(scene, true)?;
     }
     let options = RunOptions::of(args, saved.as_ref(), &usual)?;
@@ -213,6 +220,7 @@ impl Job<'_> {
         // Until then a signal ends the program at once: initial formulas may take minutes, and nothing is written yet.
         let mut run = Run::new(scene, self.comm.clone(), interrupt::flag())?;
         interrupt::catch();
+        let has_given_flow = flow.is_some();
         flow.into_iter().for_each(|flow| run.follow(flow));
         if let Some(comm) = self.comm.as_ref().filter(|comm| comm.size() > 1) {
             let [thin, thick] =
@@ -220,7 +228,8 @@ impl Job<'_> {
             tracing::info!("{thin} to {thick} planes and {} threads on each rank", run.solver().threads());
         }
         self.keep_pressure(&mut run);
-        let mut tables = if self.is_first() { self.begin_files()? } else { Tables::none(scene) };
+        let mut tables =
+            if self.is_first() { self.begin_files(has_given_flow)? } else { Tables::none(scene) };
         tables.means = self.field_means(&run);
         tables.step(&mut run, true)?;
         tables.flush()?;
@@ -232,7 +241,7 @@ impl Job<'_> {
     }
 
     /// Makes the files that a run begins with.
-    fn begin_files(&self) -> Result<Tables, CliError> {
+    fn begin_files(&self, has_given_flow: bool) -> Result<Tables, CliError> {
         let Self { scene, folder, existing, .. } = *self;
         let (tables, fields) = (self.tables(), self.fields());
         let replaces = existing == Existing::Replace;
@@ -241,7 +250,7 @@ impl Job<'_> {
             .map_err(CliError::Target)?;
         remove(&folder.checkpoint())?;
         if !self.restarts {
-            let text = scene.text()?;
+            let text = RunFolder::scene_text(scene, has_given_flow)?;
             whole::write_over(&folder.scene(), existing, |file| {
                 std::io::Write::write_all(file, text.as_bytes())
             })?;

@@ -36,6 +36,49 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     refused(&detail(&["1-6", "--out", "own", "--resume"]), "continue with `updraft simulate --resume`");
 }
 
+/// Simulates two frames of a small plume into `dir`/run.
+fn run(dir: &Path, more: &[&str]) {
+    let tiny = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08", "-q"];
+    let simulate = ["simulate", "plume", "--frames", "0-2", "--format", "npz", "--out", "run"];
+    let output = updraft(dir, &[&simulate[..], &tiny, more].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Contents of all files of a folder.
+fn contents(folder: &Path) -> Vec<Vec<u8>> {
+    files(folder).iter().map(|name| std::fs::read(folder.join(name)).unwrap()).collect()
+}
+
+/// Neither folder has a checkpoint, and both have the same scene.
+#[test]
+fn a_finished_run_is_continued_only_by_the_command_that_made_it() {
+    let dir = folder();
+    run(dir.path(), &[]);
+    let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
+    let simulate = |more: &[&str]| updraft(dir.path(), &[&["simulate", "-q"], more].concat());
+    assert!(detail(&[]).status.success());
+    let finer = contents(&dir.path().join("run-detail"));
+    let own = simulate(&["run-detail/scene.toml", "--frames", "1-2", "--format", "npz", "--out", "own"]);
+    assert!(own.status.success(), "{}", stderr(&own));
+    for more in [&["--resume"][..], &["own/scene.toml", "--skip-existing"]] {
+        let output = simulate(&[more, &["--format", "npz", "--out", "run-detail"]].concat());
+        refused(&output, "run-detail: its smoke moves through the flow of another run");
+        assert!(stderr(&output).contains("continue with `updraft detail RUN --resume`"), "{more:?}");
+    }
+    assert!(contents(&dir.path().join("run-detail")) == finer, "nothing is overwritten");
+    let before = contents(&dir.path().join("own"));
+    for more in ["--resume", "--skip-existing"] {
+        refused(
+            &detail(&["--out", "own", more]),
+            "own: its run computed its own flow; continue with `updraft simulate --resume`",
+        );
+    }
+    assert!(contents(&dir.path().join("own")) == before, "nothing is overwritten");
+    let again = simulate(&["--resume", "--frames", "1-2", "--format", "npz", "--out", "own"]);
+    assert!(again.status.success(), "{}", stderr(&again));
+    assert!(detail(&["--resume"]).status.success());
+}
+
 /// A box that moves leaves frames of several boxes.
 #[test]
 fn finer_smoke_in_a_run_whose_box_followed_it_is_refused() {
