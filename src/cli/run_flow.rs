@@ -1,11 +1,14 @@
 //! The velocity of a finished run between its frames.
 
+use std::path::Path;
+
 use super::CliError;
 use super::folder::{FlowFrames, RunFolder};
 use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
-use crate::field::Field;
+use crate::field::{Array, Field};
 use crate::grid::{Faces, Layout};
+use crate::scene::InitialError;
 use crate::solver::Solver;
 
 /// Velocities in the frames of a folder, read as they are needed. Of several ranks each keeps the planes of its slab.
@@ -109,9 +112,27 @@ impl RunFlow {
         let mut stored = StoredFrame::open(&path, self.frames.format)?;
         for (axis, field) in fields.into_iter().enumerate() {
             let array = stored.array(field, config)?;
+            check_range(&path, field, &array)?;
             fill(axis, array.shape, &array.values);
         }
         Ok(faces)
+    }
+}
+
+/// Refuses a velocity that a scene could not begin with: smoke would take hours to follow it, and then be no number.
+fn check_range(path: &Path, field: Field, array: &Array) -> Result<(), CliError> {
+    let (limit, [nx, ny, _]) = (InitialError::limit(field), array.shape);
+    let is_possible = |value: &f32| value.abs() <= limit;
+    match array.values.iter().position(|value| !is_possible(value)) {
+        None => Ok(()),
+        Some(at) => Err(CliError::Request(format!(
+            "{}: `{field}` is {:e} m/s in cell [{}, {}, {}]; it must lie within ±{limit:e} everywhere",
+            path.display(),
+            array.values[at],
+            at % nx,
+            at / nx % ny,
+            at / (nx * ny)
+        ))),
     }
 }
 
@@ -123,4 +144,22 @@ fn own(layout: Layout, faces: &Faces) -> Faces {
         to[own.clone()].copy_from_slice(&from[own.clone()]);
         to
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_velocity_beyond_the_bound_of_a_scene_is_refused_with_its_place() {
+        let mut array = Array { shape: [2, 3, 4], values: vec![-1e6; 24] };
+        let path = Path::new("run/fields.0003.npz");
+        check_range(path, Field::V, &array).unwrap();
+        for (value, said) in [(1e30, "1e30"), (-1.5e6, "-1.5e6"), (f32::INFINITY, "inf")] {
+            array.values[1 + 2 * (2 + 3 * 3)] = value;
+            let message = check_range(path, Field::V, &array).unwrap_err().to_string();
+            let wanted = format!("run/fields.0003.npz: `v` is {said} m/s in cell [1, 2, 3]; it must");
+            assert!(message.starts_with(&wanted), "{message}");
+        }
+    }
 }

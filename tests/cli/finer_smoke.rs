@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::command::{folder, refused, stderr, updraft};
 use super::files;
+use updraft::npz::Array;
 
 /// Finer smoke through the flow in `dir`/run, in one go and in two, from frames that begin with 0 and with 1.
 fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
@@ -47,6 +48,27 @@ fn run(dir: &Path, more: &[&str]) {
 /// Contents of all files of a folder.
 fn contents(folder: &Path) -> Vec<Vec<u8>> {
     files(folder).iter().map(|name| std::fs::read(folder.join(name)).unwrap()).collect()
+}
+
+/// Replaces a frame of that run by an npz of `numbers` and of air at `speed` along x.
+fn replace(dir: &Path, frame: u32, numbers: &[(&str, f64)], speed: f32) {
+    let shapes = [("u", [13, 18, 12]), ("v", [12, 19, 12]), ("w", [12, 18, 13])];
+    let arrays = shapes.map(|(name, shape)| {
+        let value = if name == "u" { speed } else { 0.0 };
+        (name, Array { shape, values: vec![value; shape.into_iter().product()] })
+    });
+    let path = dir.join(format!("run/fields.{frame:04}.npz"));
+    updraft::npz::write(std::fs::File::create(path).unwrap(), numbers, arrays).unwrap();
+}
+
+/// Air at 1e30 m/s took hours, and its statistics were no numbers.
+#[test]
+fn a_velocity_that_no_scene_could_begin_with_is_refused() {
+    let dir = folder();
+    run(dir.path(), &[]);
+    replace(dir.path(), 2, &[], 1e30);
+    let output = updraft(dir.path(), &["detail", "run", "-q"]);
+    refused(&output, "run/fields.0002.npz: `u` is 1e30 m/s in cell [0, 0, 0]; it must lie within ±1e6");
 }
 
 /// Neither folder has a checkpoint, and both have the same scene.
