@@ -78,7 +78,7 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
         None => beside(&args.dir),
     };
     let (range, input) = (frames.range()?, folder.scene());
-    let flow = RunFlow::new(folder, frames, args.frames.unwrap_or(range).last)?;
+    let flow = RunFlow::new(folder, frames, args.frames.unwrap_or(range).last, &scene.config)?;
     let usual = RunOptions {
         frames: range,
         format: vec![flow.format()],

@@ -1,6 +1,6 @@
 //! The velocity of a finished run between its frames.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::folder::{FlowFrames, RunFolder};
@@ -9,7 +9,10 @@ use super::stored_frame::StoredFrame;
 use crate::field::{Array, Field};
 use crate::grid::{Faces, Layout};
 use crate::scene::InitialError;
-use crate::solver::Solver;
+use crate::solver::{Config, Solver};
+
+/// The fields that are read from a frame.
+const VELOCITY: [Field; 3] = [Field::U, Field::V, Field::W];
 
 /// Velocities in the frames of a folder, read as they are needed. Of several ranks each keeps the planes of its slab.
 pub struct RunFlow {
@@ -20,11 +23,11 @@ pub struct RunFlow {
 }
 
 impl RunFlow {
-    /// Of the run in `folder`, up to frame `last`.
+    /// Of the run in `folder`, up to frame `last`. `config` is that of the finer smoke.
     ///
     /// # Errors
-    /// If the run has no frame near the start, or none as late as `last`.
-    pub fn new(folder: RunFolder, frames: FlowFrames, last: u32) -> Result<Self, CliError> {
+    /// If the run has no frame near the start, or none as late as `last`, or if its first frame has no velocity of this box.
+    pub fn new(folder: RunFolder, frames: FlowFrames, last: u32, config: &Config) -> Result<Self, CliError> {
         let range = frames.range()?;
         let wrong = |what: String| Err(CliError::Request(what));
         if range.first > range.step {
@@ -39,7 +42,10 @@ impl RunFlow {
                 range.last
             ));
         }
-        Ok(Self { folder, frames, known: vec![] })
+        let flow = Self { folder, frames, known: vec![] };
+        let (_, mut stored) = flow.open(range.first)?;
+        VELOCITY.into_iter().try_for_each(|field| stored.check(field, config))?;
+        Ok(flow)
     }
 
     /// Format of the frames.
@@ -90,12 +96,21 @@ impl RunFlow {
         Ok(between)
     }
 
+    /// Opens the file of a frame.
+    fn open(&self, frame: u32) -> Result<(PathBuf, StoredFrame), CliError> {
+        let path = match self.frames.format {
+            Format::Vdb => self.folder.vdb(frame),
+            _ => self.folder.fields(frame),
+        };
+        let stored = StoredFrame::open(&path, self.frames.format)?;
+        Ok((path, stored))
+    }
+
     /// Reads the velocity of a frame, one component after another.
     fn read(&self, frame: u32, solver: &Solver) -> Result<Faces, CliError> {
         let (layout, config) = (solver.layout(), solver.config());
         let [low, high] = layout.planes();
         let mut faces: Faces = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
-        let fields = [Field::U, Field::V, Field::W];
         let mut fill = |axis: usize, shape: [usize; 3], values: &[f32]| {
             for (row, values) in values.chunks_exact(shape[0]).enumerate() {
                 let [j, k] = [row % shape[1], row / shape[1]];
@@ -105,12 +120,8 @@ impl RunFlow {
                 }
             }
         };
-        let path = match self.frames.format {
-            Format::Vdb => self.folder.vdb(frame),
-            _ => self.folder.fields(frame),
-        };
-        let mut stored = StoredFrame::open(&path, self.frames.format)?;
-        for (axis, field) in fields.into_iter().enumerate() {
+        let (path, mut stored) = self.open(frame)?;
+        for (axis, field) in VELOCITY.into_iter().enumerate() {
             let array = stored.array(field, config)?;
             check_range(&path, field, &array)?;
             fill(axis, array.shape, &array.values);

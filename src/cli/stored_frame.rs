@@ -50,8 +50,19 @@ impl StoredFrame {
         fields
     }
 
-    /// Checks the shape of a field before memory is allocated for it. Volumes are interpolated to any shape.
+    /// Fails if it lacks a field.
+    fn require(&self, field: Field) -> Result<(), CliError> {
+        if !self.fields(&[field]).is_empty() {
+            return Ok(());
+        }
+        let (Self::Npz(path, _) | Self::Vdb(path, _)) = self;
+        let path = path.display();
+        Err(CliError::Request(format!("{path} has no `{field}`; simulate with --fields that has it")))
+    }
+
+    /// Checks that it has a field, and its shape before memory is allocated for it. Volumes are interpolated to any shape.
     pub fn check(&mut self, field: Field, config: &Config) -> Result<(), CliError> {
+        self.require(field)?;
         match self {
             Self::Npz(_, npz) => npz
                 .check(field.name(), field.shape(field.grid(config).0))
@@ -62,13 +73,7 @@ impl StoredFrame {
 
     /// Reads a field of a box of `config`.
     pub fn array(&mut self, field: Field, config: &Config) -> Result<Array, CliError> {
-        if self.fields(&[field]).is_empty() {
-            let (Self::Npz(path, _) | Self::Vdb(path, _)) = self;
-            let path = path.display();
-            return Err(CliError::Request(format!(
-                "{path} has no `{field}`; simulate with --fields that has it"
-            )));
-        }
+        self.require(field)?;
         let (dims, h) = field.grid(config);
         match self {
             Self::Npz(_, npz) => npz

@@ -61,6 +61,21 @@ fn replace(dir: &Path, frame: u32, numbers: &[(&str, f64)], speed: f32) {
     updraft::npz::write(std::fs::File::create(path).unwrap(), numbers, arrays).unwrap();
 }
 
+/// Such a run was refused only after scene, statistics and a frame were written, so that a second try found them.
+#[test]
+fn a_run_without_the_velocity_of_its_box_is_refused_before_any_file() {
+    let dir = folder();
+    let detail = || updraft(dir.path(), &["detail", "run", "-q"]);
+    run(dir.path(), &["--fields", "red"]);
+    (0..2).for_each(|_| refused(&detail(), "run/fields.0000.npz has no `u`"));
+    run(dir.path(), &["--set", "domain.cells=[12, 18, 14]", "--force"]);
+    let frame = std::fs::read(dir.path().join("run/fields.0000.npz")).unwrap();
+    run(dir.path(), &["--force"]);
+    std::fs::write(dir.path().join("run/fields.0000.npz"), frame).unwrap();
+    refused(&detail(), "`u` has the shape [13, 18, 14]; this scene needs [13, 18, 12]");
+    assert_eq!(files(dir.path()), ["run"]);
+}
+
 /// Air at 1e30 m/s took hours, and its statistics were no numbers.
 #[test]
 fn a_velocity_that_no_scene_could_begin_with_is_refused() {
