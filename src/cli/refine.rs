@@ -18,7 +18,8 @@ const USUAL: f32 = 1.0;
 /// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
 ///
 /// Reads DIR/scene.toml and the velocity in the frames of DIR, npz or vdb, and simulates the smoke alone: sources, solids,
-/// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed.
+/// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed; keys of the box, the frames, solids and forces
+/// are refused.
 #[derive(Debug, clap::Args)]
 pub struct DetailArgs {
     /// Folder of a run of `simulate`, with the velocity in its frames
@@ -65,20 +66,22 @@ pub struct DetailArgs {
 pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.dir);
     let frames = folder.frames_of_flow()?;
-    let coarse = scene(common, &folder, &[])?;
-    if coarse.config.follow.on {
+    folder.check()?;
+    let path = folder.scene().display().to_string();
+    let stored = stored(common, &path)?;
+    if stored.config.follow.on {
         return Err(CliError::Request(format!(
             "{}: its box followed the smoke (domain.follow), so its frames are of several boxes; simulate it in one box",
             args.dir.display()
         )));
     }
-    let scene = scene(common, &folder, &changes(args, &coarse)?)?;
+    let scene = finer(args, common, &stored, &path)?;
     let out = match &args.out {
         Some(out) => out.clone(),
         None => beside(&args.dir),
     };
     let (range, input) = (frames.range()?, folder.scene());
-    let flow = RunFlow::new(folder, frames, args.frames.unwrap_or(range).last, &scene.config)?;
+    let flow = RunFlow::new(folder, frames, args.frames.unwrap_or(range).last, &scene)?;
     let usual = RunOptions {
         frames: range,
         format: vec![flow.format()],
@@ -132,29 +135,75 @@ fn again(args: &DetailArgs, common: &Common) -> Vec<String> {
     words
 }
 
-/// The scene of the run in `folder`, changed.
-fn scene(common: &Common, folder: &RunFolder, changes: &[String]) -> Result<Scene, CliError> {
-    let path = folder.scene();
-    folder.check()?;
-    common.scene(&path.display().to_string(), changes)
+/// The scene at `path` as the run had it. Only the limit of memory may be another one here.
+fn stored(common: &Common, path: &str) -> Result<Scene, CliError> {
+    let is_limit = |set: &&String| set.trim_start().starts_with("solver.memory_limit");
+    let sets: Vec<String> = common.set.iter().filter(is_limit).cloned().collect();
+    Ok(Scene::load_shared(path, &sets, common.share)?)
 }
 
-/// Changes of the scene for the finer run.
-fn changes(args: &DetailArgs, coarse: &Scene) -> Result<Vec<String>, CliError> {
-    let detail = coarse.config.detail * usize::from(args.up);
+/// The scene of the finer smoke: that at `path` with the overrides of the command line, on cells of `--up`.
+fn finer(args: &DetailArgs, common: &Common, stored: &Scene, path: &str) -> Result<Scene, CliError> {
+    let detail = detail(args, stored)?;
+    // Before the overrides of the command line: some need finer cells, and one of it is seen.
+    let mut common = common.clone();
+    let first = common.sets_of_config;
+    common.set.insert(first, format!("domain.detail={detail}"));
+    let scene = common.scene(path, &[])?;
+    check_air(args, stored, &scene, detail)?;
+    match strength(args, &scene) {
+        Some(strength) => common.scene(path, &[format!("turbulence.strength={strength:?}")]),
+        None => Ok(scene),
+    }
+}
+
+/// Cells of the finer smoke along each cell of the velocity.
+fn detail(args: &DetailArgs, stored: &Scene) -> Result<usize, CliError> {
+    let detail = stored.config.detail * usize::from(args.up);
     let most = parameter::of("domain.detail").hard.end();
     if detail as f32 > *most {
         return Err(CliError::Request(format!(
             "--up {}: the run has a domain.detail of {}, and {detail} is over the limit of {most}; lower --up",
-            args.up, coarse.config.detail
+            args.up, stored.config.detail
         )));
     }
-    let mut changes = vec![format!("domain.detail={detail}")];
-    let none = coarse.params.turbulence.strength == 0.0 && detail > 1;
-    if let Some(strength) = args.strength.or(none.then_some(USUAL)) {
-        changes.push(format!("turbulence.strength={strength:?}"));
+    Ok(detail)
+}
+
+/// Refuses overrides that change the air or the instants of its frames: the frames hold those of the `stored` scene.
+fn check_air(args: &DetailArgs, stored: &Scene, scene: &Scene, detail: usize) -> Result<(), CliError> {
+    let (old, new) = (&stored.config, &scene.config);
+    if new.detail != detail {
+        return Err(CliError::Request(format!(
+            "domain.detail: --up {} makes it {detail} here; leave it out, and change --up",
+            args.up
+        )));
     }
-    Ok(changes)
+    let sides = (&old.sides, &old.held, &stored.side_formulas);
+    let changes = [
+        ("domain.cells", old.dims != new.dims),
+        ("domain.voxel", old.h != new.h),
+        ("domain.walls", sides != (&new.sides, &new.held, &scene.side_formulas)),
+        ("domain.follow", old.follow.on != new.follow.on),
+        ("time.frame_rate", stored.time.frame_rate != scene.time.frame_rate),
+        ("solid", stored.solids != scene.solids),
+        ("force", stored.forces != scene.forces),
+    ];
+    let changed: Vec<&str> = changes.into_iter().filter(|(_, is)| *is).map(|(key, _)| key).collect();
+    match changed.as_slice() {
+        [] => Ok(()),
+        keys => Err(CliError::Request(format!(
+            "{}: the air in the frames of {} has another; leave it out, or simulate the run anew with it",
+            keys.join(", "),
+            args.dir.display()
+        ))),
+    }
+}
+
+/// Strength of the turbulence, if it is not that of `scene`.
+fn strength(args: &DetailArgs, scene: &Scene) -> Option<f32> {
+    let none = scene.params.turbulence.strength == 0.0 && scene.config.detail > 1;
+    args.strength.or(none.then_some(USUAL))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
 use crate::field::{Array, Field};
 use crate::grid::{Faces, Layout};
-use crate::scene::InitialError;
-use crate::solver::{Config, Solver};
+use crate::scene::{InitialError, Scene};
+use crate::solver::Solver;
 
 /// The fields that are read from a frame.
 const VELOCITY: [Field; 3] = [Field::U, Field::V, Field::W];
@@ -18,16 +18,20 @@ const VELOCITY: [Field; 3] = [Field::U, Field::V, Field::W];
 pub struct RunFlow {
     folder: RunFolder,
     frames: FlowFrames,
+    /// Edge of a cell of the run \[m\].
+    h: f32,
+    /// Frames per second of the run.
+    rate: f32,
     /// The frames around the last instant.
     known: Vec<(u32, Faces)>,
 }
 
 impl RunFlow {
-    /// Of the run in `folder`, up to frame `last`. `config` is that of the finer smoke.
+    /// Of the run in `folder`, up to frame `last`, for finer smoke in `scene`.
     ///
     /// # Errors
     /// If the run has no frame near the start, or none as late as `last`, or if its first frame has no velocity of this box.
-    pub fn new(folder: RunFolder, frames: FlowFrames, last: u32, config: &Config) -> Result<Self, CliError> {
+    pub fn new(folder: RunFolder, frames: FlowFrames, last: u32, scene: &Scene) -> Result<Self, CliError> {
         let range = frames.range()?;
         let wrong = |what: String| Err(CliError::Request(what));
         if range.first > range.step {
@@ -42,9 +46,10 @@ impl RunFlow {
                 range.last
             ));
         }
-        let flow = Self { folder, frames, known: vec![] };
+        let (h, rate) = (scene.config.h, scene.time.frame_rate);
+        let flow = Self { folder, frames, h, rate, known: vec![] };
         let (_, mut stored) = flow.open(range.first)?;
-        VELOCITY.into_iter().try_for_each(|field| stored.check(field, config))?;
+        VELOCITY.into_iter().try_for_each(|field| stored.check(field, &scene.config))?;
         Ok(flow)
     }
 
@@ -97,12 +102,32 @@ impl RunFlow {
     }
 
     /// Opens the file of a frame.
+    ///
+    /// # Errors
+    /// If it cannot be read, or says that it is a frame of another run.
     fn open(&self, frame: u32) -> Result<(PathBuf, StoredFrame), CliError> {
         let path = match self.frames.format {
             Format::Vdb => self.folder.vdb(frame),
             _ => self.folder.fields(frame),
         };
-        let stored = StoredFrame::open(&path, self.frames.format)?;
+        let mut stored = StoredFrame::open(&path, self.frames.format)?;
+        let (h, rate) = (f64::from(self.h), f64::from(self.rate));
+        for (name, wanted, tolerance) in [
+            ("voxel", h, 1e-6 * h),
+            ("frame_rate", rate, 1e-6 * rate),
+            // Steps add up in rounded numbers.
+            ("time", f64::from(frame) / rate, (1e-2 + 1e-6 * f64::from(frame)) / rate),
+        ] {
+            let is_wanted = |found: f64| (found - wanted).abs() <= tolerance;
+            if let Some(found) = stored.number(name).filter(|found| !is_wanted(*found)) {
+                return Err(CliError::Request(format!(
+                    "{}: its `{name}` is {:?}, and by scene.toml it is {:?}; it is a frame of another run, so simulate anew",
+                    path.display(),
+                    found as f32,
+                    wanted as f32
+                )));
+            }
+        }
         Ok((path, stored))
     }
 

@@ -76,6 +76,53 @@ fn a_run_without_the_velocity_of_its_box_is_refused_before_any_file() {
     assert_eq!(files(dir.path()), ["run"]);
 }
 
+/// They contradicted the stored air without a word; `domain.detail` of 2 with `--up 2` became 4 or 2.
+#[test]
+fn overrides_that_change_the_air_are_refused() {
+    let dir = folder();
+    run(dir.path(), &[]);
+    let detail = |set: &str| updraft(dir.path(), &["detail", "run", "-q", "--set", set]);
+    for (set, wanted) in [
+        ("domain.detail=3", "domain.detail: --up 2 makes it 2 here; leave it out, and change --up"),
+        ("domain.voxel=0.04", "domain.voxel: the air in the frames of run has another; leave it out"),
+        ("domain.cells=[12, 18, 14]", "domain.cells: the air in the frames of run has another"),
+        ("domain.walls='open'", "domain.walls: the air"),
+        ("domain.follow=true", "domain.follow: the air"),
+        ("time.frame_rate=30", "time.frame_rate: the air"),
+        ("solid=[{ shape = { sphere = { radius = 0.1 } }, position = [0.5, 0.5, 0.5] }]", "solid: the air"),
+        ("force=[{ wind = { velocity = [1, 0, 0] } }]", "force: the air"),
+    ] {
+        refused(&detail(set), wanted);
+    }
+    assert_eq!(files(dir.path()), ["run"]);
+    for set in ["domain.voxel=0.08", "domain.detail=2", "turbulence.seed=3", "turbulence.strength=0.5"] {
+        let output = updraft(dir.path(), &["detail", "run", "-q", "--force", "--set", set]);
+        assert!(output.status.success(), "{set}: {}", stderr(&output));
+    }
+    let scene = std::fs::read_to_string(dir.path().join("run-detail/scene.toml")).unwrap();
+    assert!(scene.contains("detail = 2") && scene.contains("strength = 0.5"), "{scene}");
+}
+
+#[test]
+fn a_frame_of_another_run_is_refused() {
+    let dir = folder();
+    run(dir.path(), &[]);
+    let detail = || updraft(dir.path(), &["detail", "run", "-q", "--force"]);
+    for (name, value, wanted) in [
+        ("voxel", 0.04, "`voxel` is 0.04, and by scene.toml it is 0.08; it is a frame of another run"),
+        ("time", 3.0, "`time` is 3.0, and by scene.toml it is 0.0"),
+        ("time", f64::NAN, "`time` is NaN"),
+        ("frame_rate", 30.0, "`frame_rate` is 30.0, and by scene.toml it is 24.0"),
+    ] {
+        replace(dir.path(), 0, &[(name, value)], 0.1);
+        refused(&detail(), &format!("run/fields.0000.npz: its {wanted}"));
+    }
+    assert_eq!(files(dir.path()), ["run"]);
+    replace(dir.path(), 0, &[("voxel", 0.08), ("time", 0.0), ("frame_rate", 24.0)], 0.1);
+    replace(dir.path(), 2, &[("time", 3.0 / 24.0)], 0.1);
+    refused(&detail(), "run/fields.0002.npz: its `time` is 0.125, and by scene.toml it is 0.083333336");
+}
+
 /// Air at 1e30 m/s took hours, and its statistics were no numbers.
 #[test]
 fn a_velocity_that_no_scene_could_begin_with_is_refused() {
@@ -164,7 +211,10 @@ fn finer_smoke_follows_a_finished_run() {
     assert!(detail(&["--up", "3", "--frames", "2-2", "--fields", "red", "--force"]).status.success());
     assert!(std::fs::read(finer.join("fields.0002.npz")).unwrap() == before, "the same bytes again");
     refused(&detail(&["--frames", "2-9", "--force"]), "frame 9 is after the last frame of the run, 6");
-    refused(&detail(&["--set", "domain.detail=3", "--up", "2"]), "--up 2: the run has a domain.detail of 3");
+    refused(
+        &updraft(dir.path(), &["detail", "run-detail", "-q"]),
+        "--up 2: the run has a domain.detail of 3, and 6 is over the limit of 4",
+    );
     resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir.path());
     std::fs::remove_file(dir.path().join("run/fields.0003.npz")).unwrap();
     refused(&detail(&["--force"]), "the run has no frame 3 between 2 and 4");
