@@ -70,6 +70,33 @@ fn estimates_of_files_are_of_the_right_size() {
     }
 }
 
+/// Finer smoke, and the swirls that move it, which were not counted.
+#[test]
+fn the_estimate_of_a_checkpoint_counts_turbulence() {
+    let dir = folder();
+    for strength in ["0", "1"] {
+        let strength = format!("turbulence.strength={strength}");
+        let scene = [
+            "plume",
+            "--set",
+            "domain.cells=[24, 24, 24]",
+            "--set",
+            "domain.voxel=0.04",
+            "--set",
+            "domain.detail=2",
+            "--set",
+            &strength,
+        ];
+        let more = ["--frames", "1", "--checkpoint-every", "1", "--out", "run", "--quiet", "--force"];
+        let output = updraft(dir.path(), &[&["simulate"], &scene[..], &more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let report = json(&updraft(dir.path(), &[&["check"], &scene[..], &["--json"]].concat()));
+        let size = dir.path().join("run/checkpoint").metadata().unwrap().len() as f64;
+        let ratio = size / report["disk_bytes"]["checkpoint"].as_f64().unwrap();
+        assert!((0.999..1.01).contains(&ratio), "{strength}: {ratio} of the estimate");
+    }
+}
+
 #[test]
 fn an_invalid_scene_is_json_with_its_place() {
     let dir = folder();

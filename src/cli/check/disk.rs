@@ -4,7 +4,7 @@ use crate::cli::frames::Frames;
 use crate::field::Field;
 use crate::grid::Layout;
 use crate::scene::{Scene, memory};
-use crate::solver::{Integrator, Projection};
+use crate::solver::{Integrator, Projection, Solver};
 
 // Measured at frame 24 of plume, colors, fog, text and sphere, with pictures of 640x480; rounded up.
 
@@ -58,9 +58,11 @@ impl Disk {
             ("vti", cells * channels * 4.0),
             ("vdb", vdb_full * FILLED),
         ];
-        // The velocity and the scalars, what the integrator keeps, and the pressure that a solve starts from.
-        let fields =
-            3 + if scene.config.integrator == Integrator::Trapezoid { 4 } else { 0 } + pressure(scene);
+        // The velocity and the scalars, what the integrator keeps, the pressure that a solve starts from, and the swirls.
+        let fields = 3
+            + if scene.config.integrator == Integrator::Trapezoid { 4 } else { 0 }
+            + pressure(scene)
+            + swirls(scene);
         Self {
             per_frame: per_frame.map(|(name, bytes)| (name, bytes as u64)),
             vdb_full: vdb_full as u64,
@@ -82,6 +84,11 @@ fn pressure(scene: &Scene) -> usize {
         Projection::Direct => 0,
         _ => 1,
     }
+}
+
+/// Floats of a cell that turbulence keeps from one step to the next, where it acts.
+fn swirls(scene: &Scene) -> usize {
+    if Solver::turbulence_memory(&scene.config, &scene.params.turbulence) > 0 { 8 } else { 0 }
 }
 
 /// Estimated memory \[bytes\].
