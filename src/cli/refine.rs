@@ -8,8 +8,9 @@ use super::simulate::{self, Detail};
 use super::simulate_args::{Format, Precision, SimulateArgs};
 use super::{CliError, Common, folder::RunFolder, run_flow::RunFlow};
 use crate::field::Field;
-use crate::parameter;
+use crate::parameter::{self, Worded};
 use crate::scene::Scene;
+use crate::solver::Advection;
 use crate::volume::Up;
 
 /// Strength of the turbulence where the run has none. It continues the spectrum of the velocity.
@@ -151,7 +152,7 @@ fn finer(args: &DetailArgs, common: &Common, stored: &Scene, path: &str) -> Resu
     common.set.insert(first, format!("domain.detail={detail}"));
     let scene = common.scene(path, &[])?;
     check_air(args, stored, &scene, detail)?;
-    match strength(args, &scene) {
+    match strength(args, &scene)? {
         Some(strength) => common.scene(path, &[format!("turbulence.strength={strength:?}")]),
         None => Ok(scene),
     }
@@ -201,9 +202,25 @@ fn check_air(args: &DetailArgs, stored: &Scene, scene: &Scene, detail: usize) ->
 }
 
 /// Strength of the turbulence, if it is not that of `scene`.
-fn strength(args: &DetailArgs, scene: &Scene) -> Option<f32> {
+///
+/// # Errors
+/// If the grid or the scheme of the smoke has no place for turbulence.
+fn strength(args: &DetailArgs, scene: &Scene) -> Result<Option<f32>, CliError> {
     let none = scene.params.turbulence.strength == 0.0 && scene.config.detail > 1;
-    args.strength.or(none.then_some(USUAL))
+    let Some(strength) = args.strength.or(none.then_some(USUAL)) else { return Ok(None) };
+    let missing = match scene.config.advection {
+        _ if strength == 0.0 => return Ok(Some(strength)),
+        _ if scene.config.detail == 1 => {
+            let (up, wanted) = (args.up, "turbulence needs smoke on finer cells than the velocity's");
+            format!("--up {up} --strength {strength}: {wanted}; take `--up 2` or more")
+        }
+        Advection::Conservative => return Ok(Some(strength)),
+        other => format!(
+            "turbulence needs conservative advection, and solver.advection is \"{}\"; add `--strength 0` for finer smoke without it",
+            other.word()
+        ),
+    };
+    Err(CliError::Request(missing))
 }
 
 #[cfg(test)]

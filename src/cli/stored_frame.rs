@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CliError;
+use super::folder::RunFolder;
 use super::simulate_args::Format;
 use crate::field::{Array, Field};
 use crate::foreign;
@@ -56,8 +57,14 @@ impl StoredFrame {
             return Ok(());
         }
         let (Self::Npz(path, _) | Self::Vdb(path, _)) = self;
-        let path = path.display();
-        Err(CliError::Request(format!("{path} has no `{field}`; simulate with --fields that has it")))
+        let folder = path.parent().map(RunFolder::at);
+        let again = match folder.is_some_and(|folder| folder.has_given_flow()) {
+            false => "simulate with --fields that has it",
+            true => {
+                "write it by `updraft detail RUN --fields temperature,red,green,blue,u,v,w`, where RUN is the folder of the flow"
+            }
+        };
+        Err(CliError::Request(format!("{} has no `{field}`; {again}", path.display())))
     }
 
     /// Checks that it has a field, and its shape before memory is allocated for it. Volumes are interpolated to any shape.

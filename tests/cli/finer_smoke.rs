@@ -123,6 +123,28 @@ fn a_frame_of_another_run_is_refused() {
     refused(&detail(), "run/fields.0002.npz: its `time` is 0.125, and by scene.toml it is 0.083333336");
 }
 
+/// The messages name arguments of the command, where they named keys that nobody had written.
+#[test]
+fn finer_smoke_that_has_no_turbulence_says_which_argument_to_change() {
+    let dir = folder();
+    run(dir.path(), &["--set", "solver.advection=cubic"]);
+    let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
+    let wanted =
+        "turbulence needs conservative advection, and solver.advection is \"cubic\"; add `--strength 0`";
+    refused(&detail(&[]), wanted);
+    refused(&detail(&["--strength", "2"]), wanted);
+    refused(
+        &detail(&["--up", "1", "--strength", "1"]),
+        "--up 1 --strength 1: turbulence needs smoke on finer",
+    );
+    assert_eq!(files(dir.path()), ["run"]);
+    let output = detail(&["--strength", "0"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let render = ["flipbook", "--from", "run-detail", "--frames", "0-2", "--grid", "2x2", "--sheet", "64x64"];
+    let output = updraft(dir.path(), &[&render[..], &["--cpu", "-q", "--out", "a.png"]].concat());
+    refused(&output, "fields.0000.npz has no `u`; write it by `updraft detail RUN --fields temperature,red");
+}
+
 /// Air at 1e30 m/s took hours, and its statistics were no numbers.
 #[test]
 fn a_velocity_that_no_scene_could_begin_with_is_refused() {
