@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use command::{command, folder, refused, stderr, stdout, updraft};
+use command::{command, folder, refused, stderr, stdout, updraft, words};
 use pictures::pixels;
 use updraft::scene::{Scene, builtin};
 
@@ -417,27 +417,8 @@ fn means_over_time_and_probe_intervals_survive_a_break() {
     let rare = columns(&run.join("probe-rare.csv"));
     assert_eq!(rare["time"].len(), 3, "steps 0, 3 and 6");
     assert!(rare["pressure"][0] == 0.0 && rare["pressure"][1..].iter().all(|p| *p != 0.0), "{rare:?}");
-    let other = updraft(
-        dir.path(),
-        &[
-            &[
-                "simulate",
-                "plume",
-                "--frames",
-                "9",
-                "--format",
-                "npz",
-                "--mean-from",
-                "0.2",
-                "--out",
-                "rest",
-                "--resume",
-            ],
-            SMALL,
-            &probes[..],
-        ]
-        .concat(),
-    );
+    let args = words("simulate plume --frames 9 --format npz --mean-from 0.2 --out rest --resume");
+    let other = updraft(dir.path(), &[&args[..], SMALL, &probes].concat());
     refused(&other, "is of a run with --mean-from 0.1, not with --mean-from 0.2");
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use command::{command, refused, stderr, updraft};
+use command::{command, refused, stderr, updraft, words};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[16, 24, 16]", "--set", "domain.voxel=0.06", "--threads", "1"];
@@ -176,18 +176,7 @@ fn a_complete_run_stays_as_it_is_and_gets_the_mean_it_lacks() {
 #[test]
 fn a_list_of_frames_names_only_files_that_exist() {
     let dir = tempfile::tempdir().unwrap();
-    let args = [
-        "simulate",
-        "plume",
-        "--format",
-        "vti",
-        "--fields",
-        "red",
-        "--out",
-        "run",
-        "--checkpoint-every",
-        "2",
-    ];
+    let args = words("simulate plume --format vti --fields red --out run --checkpoint-every 2");
     let simulate = |frames: &[&str]| updraft(dir.path(), &[&args[..], SMALL, frames].concat());
     assert!(simulate(&["--frames", "2-4"]).status.success());
     let output = simulate(&["--frames", "0-6", "--resume"]);

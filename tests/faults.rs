@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use command::{command, stderr, updraft};
+use command::{command, stderr, updraft, words};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--threads", "1"];
@@ -210,10 +210,7 @@ fn memory_ends_at(tries: u64) {
                  [[solid]]\nposition = [0.3, 0.5, 0.3]\nshape = { sphere = { radius = 0.1 } }\n\
                  [[source]]\nshape = { text = { string = \"a\", center = [0.3, 0.3, 0.3], height = 0.2, depth = 0.2 } }\n";
     std::fs::write(at("a.toml"), scene).unwrap();
-    let args = [
-        "render", "a.toml", "--frames", "2", "--size", "16x16", "--cpu", "--force", "--quiet", "--out",
-        "a.png",
-    ];
+    let args = words("render a.toml --frames 2 --size 16x16 --cpu --force --quiet --out a.png");
     let run = |more: &[(&str, String)]| {
         let mut command = command(dir.path(), &args);
         command.env("LD_PRELOAD", &library).envs(more.iter().cloned());

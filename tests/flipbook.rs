@@ -6,7 +6,7 @@ mod command;
 use std::path::Path;
 use std::process::Command;
 
-use command::{stderr, updraft};
+use command::{stderr, updraft, words};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--cpu", "--quiet"];
@@ -229,19 +229,7 @@ fn ffmpeg_reads_the_radiance_of_an_exr() {
     assert!(output.status.success(), "{}", stderr(&output));
     let layer =
         exr::prelude::read_first_flat_layer_from_file(dir.path().join("a.exr")).expect("an EXR").layer_data;
-    let args = [
-        "-v",
-        "error",
-        "-apply_trc",
-        "linear",
-        "-i",
-        "a.exr",
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "gbrapf32le",
-        "-",
-    ];
+    let args = words("-v error -apply_trc linear -i a.exr -f rawvideo -pix_fmt gbrapf32le -");
     let read = Command::new("ffmpeg").args(args).current_dir(dir.path()).output().unwrap();
     assert!(read.status.success(), "{}", stderr(&read));
     let floats: Vec<f32> =

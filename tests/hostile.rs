@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use command::{command, folder, stderr, updraft};
+use command::{command, folder, stderr, updraft, words};
 
 const SMALL: &[&str] = &["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
 
@@ -104,20 +104,9 @@ fn hostile_npz_files_are_refused_at_once() {
     ];
     for (name, wanted) in cases {
         let set = format!("initial.fields='{}'", seed(&format!("npz/{name}.npz")));
-        let args = [
-            "check",
-            "plume",
-            "--set",
-            "domain.cells=[2,2,2]",
-            "--set",
-            "domain.voxel=0.5",
-            "--set",
-            "source=[]",
-            "--set",
-            &set,
-        ];
+        let args = words("check plume --set domain.cells=[2,2,2] --set domain.voxel=0.5 --set source=[]");
         let began = Instant::now();
-        refused(&updraft(dir.path(), &args), wanted);
+        refused(&updraft(dir.path(), &[&args[..], &["--set", &set]].concat()), wanted);
         assert!(began.elapsed() < Duration::from_secs(10), "{name}");
     }
 }
@@ -144,19 +133,8 @@ fn vast_pictures_texts_and_numbers_of_threads_are_refused_before_they_are_made()
         &updraft(dir.path(), &large),
         "render.size: a picture of 16384 x 16384 pixels needs about 16.0 GiB",
     );
-    let set = [
-        "render",
-        "plume",
-        "--size",
-        "16384x16384",
-        "--frames",
-        "0",
-        "--out",
-        "a.png",
-        "--set",
-        "solver.memory_limit=4",
-    ];
-    refused(&updraft(dir.path(), &set), "render.size");
+    let set = "render plume --size 16384x16384 --frames 0 --out a.png --set solver.memory_limit=4";
+    refused(&updraft(dir.path(), &words(set)), "render.size");
     let many = shell(dir.path(), "ulimit -v 1000000; \"$U\" check plume --threads 1024");
     refused(&many, "1024 threads need about");
     assert_eq!(files(dir.path()), ["letters.toml"]);

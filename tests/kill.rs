@@ -32,18 +32,8 @@ const SCENE: &str = "
 fn start(folder: &Path, out: &str, threads: &str, more: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_updraft"))
         .current_dir(folder)
-        .args([
-            "simulate",
-            "ball.toml",
-            "--frames",
-            "0-24",
-            "--format",
-            "vdb,vti,npz",
-            "--out",
-            out,
-            "--quiet",
-        ])
-        .args(["--checkpoint-every", "3", "--threads", threads])
+        .args("simulate ball.toml --frames 0-24 --format vdb,vti,npz --quiet".split(' '))
+        .args(["--checkpoint-every", "3", "--threads", threads, "--out", out])
         .args(more)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -6,7 +6,7 @@ mod command;
 use std::path::Path;
 use std::process::Command;
 
-use command::{command, folder, stderr, stdout, updraft};
+use command::{command, folder, stderr, stdout, updraft, words};
 
 /// Writes the configuration that `command` finds.
 fn configure(folder: &Path, text: &str) {
@@ -21,24 +21,9 @@ fn doctor_reports_what_will_be_used() {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let names: Vec<&str> = text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
-    assert_eq!(
-        names,
-        [
-            "updraft",
-            "processor",
-            "kernels",
-            "threads",
-            "memory",
-            "opengl",
-            "pictures",
-            "window",
-            "ffmpeg",
-            "mpi",
-            "config",
-            "scenes",
-            "log"
-        ]
-    );
+    let wanted =
+        "updraft processor kernels threads memory opengl pictures window ffmpeg mpi config scenes log";
+    assert_eq!(names, words(wanted));
     assert!(
         text.contains("config.toml does not exist") && text.contains("renders to files instead"),
         "{text}"
@@ -184,19 +169,8 @@ fn the_configuration_gives_defaults_and_a_wrong_one_stops_every_command() {
 #[test]
 fn log_lines_are_filtered_by_the_environment_and_arguments_win() {
     let dir = folder();
-    let args = [
-        "render",
-        "plume",
-        "--frames",
-        "1",
-        "--size",
-        "16x12",
-        "--set",
-        "domain.cells=[24, 36, 24]",
-        "--set",
-        "domain.voxel=0.04",
-        "--force",
-    ];
+    let small = "--set domain.cells=[24,36,24] --set domain.voxel=0.04";
+    let args = [words("render plume --frames 1 --size 16x12 --force"), words(small)].concat();
     let told = |name: &str, filter: &str, more: &[&str]| {
         let output = command(dir.path(), &[&args[..], more].concat()).env(name, filter).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));

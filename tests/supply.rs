@@ -179,22 +179,9 @@ fn the_page_counts_the_crates_of_each_feature() {
     for (feature, stated, _) in features_of_the_page() {
         let Some(stated) = stated else { continue };
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        command.args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--edges",
-            "normal",
-            "--prefix",
-            "none",
-            "--no-default-features",
-        ]);
-        command.args([
-            "--target",
-            "x86_64-unknown-linux-gnu",
-            "--features",
-            feature.as_str().trim_start_matches("none"),
-        ]);
+        let tree = "tree --offline --locked --edges normal --prefix none --no-default-features";
+        command.args(tree.split(' ')).args(["--target", "x86_64-unknown-linux-gnu"]);
+        command.args(["--features", feature.as_str().trim_start_matches("none")]);
         let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
         if !output.status.success() {
             // Its crates were never downloaded here, as those of `mpi` on most machines.

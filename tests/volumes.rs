@@ -1,8 +1,12 @@
 //! Volumes read by other programs: OpenVDB by its own library, VTK images by VTK, npz by NumPy.
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use command::words;
 use serde_json::{Value, json};
 use updraft::npz;
 use updraft::vdb::{self, Grid, Meta, Topology, Values};
@@ -290,18 +294,7 @@ fn a_run_starts_from_an_openvdb_file() {
 fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
     let dir = tempfile::tempdir().expect("a folder");
     let detail = ["--set", "domain.detail=2"];
-    let args = [
-        "simulate",
-        "colors",
-        "--frames",
-        "0-6",
-        "--out",
-        "run",
-        "--format",
-        "npz,vdb,vti",
-        "--precision",
-        "full",
-    ];
+    let args = words("simulate colors --frames 0-6 --out run --format npz,vdb,vti --precision full");
     updraft(dir.path(), &[&args[..], &detail].concat());
     let path = |run: &str, name: &str| dir.path().join(run).join(name);
     let open = |run: &str, name: &str| npz::Reader::open(&path(run, name)).expect("an npz");
@@ -325,11 +318,8 @@ fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
     assert!(head.contains("WholeExtent=\"0 40 0 60 0 32\"") && head.contains("Spacing=\"0.025"), "{head}");
     for name in ["fields.0006.npz", "fields.0006.vdb"] {
         let start = format!("initial.fields=run/{name}");
-        let args = [
-            "simulate", "colors", "--frames", "0", "--format", "npz", "--out", "on", "--set", &start,
-            "--force",
-        ];
-        updraft(dir.path(), &[&args[..], &detail].concat());
+        let args = words("simulate colors --frames 0 --format npz --out on --force --set");
+        updraft(dir.path(), &[&args[..], &[&start], &detail].concat());
         let is = open("on", "fields.0000.npz").array("red", [40, 60, 32]).expect("an array").values;
         let most = red.iter().zip(&is).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(most <= 1e-2, "{name}: red differs by {most}");
@@ -354,14 +344,7 @@ fn a_volume_is_the_shape_of_smoke_and_of_a_source() {
     let fill = format!("initial.smoke=[{{{shape}, red=2.0}}]");
     let source = format!("source=[{{{shape}, emit={{green=3.0}}}}]");
     let args = ["simulate", "colors", "--frames", "0-1", "--format", "npz", "--out", "again"];
-    let still = [
-        "--set",
-        "fluid.heat_buoyancy=0",
-        "--set",
-        "smoke.red.buoyancy=0",
-        "--set",
-        "smoke.green.buoyancy=0",
-    ];
+    let still = words("--set fluid.heat_buoyancy=0 --set smoke.red.buoyancy=0 --set smoke.green.buoyancy=0");
     updraft(
         dir.path(),
         &[&args[..], &["--set", &fill, "--set", &source, "--set", "solver.flow='frozen'"], &still].concat(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::{folder, refused, stderr, updraft};
+use super::command::{folder, refused, stderr, updraft, words};
 use super::files;
 use updraft::npz::Array;
 
@@ -189,17 +189,9 @@ fn a_finished_run_is_continued_only_by_the_command_that_made_it() {
 #[test]
 fn finer_smoke_in_a_run_whose_box_followed_it_is_refused() {
     let dir = folder();
-    let tiny = [
-        "--set",
-        "domain.cells=[16, 16, 16]",
-        "--set",
-        "domain.voxel=0.06",
-        "--set",
-        "domain.follow=true",
-        "-q",
-    ];
-    let simulate = ["simulate", "plume", "--frames", "0-1", "--format", "npz", "--out", "run"];
-    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
+    let tiny = "--set domain.cells=[16,16,16] --set domain.voxel=0.06 --set domain.follow=true -q";
+    let simulate = "simulate plume --frames 0-1 --format npz --out run";
+    assert!(updraft(dir.path(), &[words(simulate), words(tiny)].concat()).status.success());
     refused(&updraft(dir.path(), &["detail", "run", "-q"]), "its box followed the smoke");
     assert!(!dir.path().join("run-detail").exists());
 }

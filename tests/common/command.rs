@@ -19,6 +19,11 @@ pub fn updraft(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().expect("the command starts")
 }
 
+/// The arguments of a command line, which stand between blanks.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
