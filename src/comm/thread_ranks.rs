@@ -1,6 +1,5 @@
 //! Ranks as threads of one process, with a channel from each to each.
 
-#[cfg(test)]
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -34,13 +33,12 @@ impl ThreadRanks {
     }
 
     /// Calls `work` on each of `size` ranks, and returns the results in their order.
-    #[cfg(test)]
-    pub fn run<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
+    pub(crate) fn run<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let work = &work;
             let ranks = Self::new(size).into_iter();
             let ranks: Vec<_> = ranks.map(|comm| scope.spawn(move || work(Arc::new(comm)))).collect();
-            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+            ranks.into_iter().map(|rank| rank.join().expect("no rank panics")).collect()
         })
     }
 }
@@ -79,25 +77,19 @@ mod tests {
 
     #[test]
     fn messages_arrive_in_order() {
-        let mut ranks = ThreadRanks::new(3);
-        std::thread::scope(|scope| {
-            for comm in ranks.drain(..) {
-                scope.spawn(move || {
-                    let others = || (0..3).filter(|&rank| rank != comm.rank());
-                    let mine = [[comm.rank() as u8, 1], [comm.rank() as u8, 2]];
-                    let sends: Vec<_> =
-                        others().flat_map(|to| mine.each_ref().map(|m| (to, &m[..]))).collect();
-                    let mut found = [[0; 2]; 4];
-                    let mut receives: Vec<_> = found
-                        .iter_mut()
-                        .zip(others().flat_map(|from| [from; 2]))
-                        .map(|(to, from)| (from, &mut to[..]))
-                        .collect();
-                    comm.transfer(&sends, &mut receives);
-                    let want: Vec<_> = others().flat_map(|from| [[from as u8, 1], [from as u8, 2]]).collect();
-                    assert_eq!(found.to_vec(), want);
-                });
-            }
+        ThreadRanks::run(3, |comm| {
+            let others = || (0..3).filter(|&rank| rank != comm.rank());
+            let mine = [[comm.rank() as u8, 1], [comm.rank() as u8, 2]];
+            let sends: Vec<_> = others().flat_map(|to| mine.each_ref().map(|m| (to, &m[..]))).collect();
+            let mut found = [[0; 2]; 4];
+            let mut receives: Vec<_> = found
+                .iter_mut()
+                .zip(others().flat_map(|from| [from; 2]))
+                .map(|(to, from)| (from, &mut to[..]))
+                .collect();
+            comm.transfer(&sends, &mut receives);
+            let want: Vec<_> = others().flat_map(|from| [[from as u8, 1], [from as u8, 2]]).collect();
+            assert_eq!(found.to_vec(), want);
         });
     }
 

@@ -48,11 +48,7 @@ fn files(config: &Config, size: usize) -> Vec<Vec<u8>> {
     if size == 1 {
         return write(None);
     }
-    std::thread::scope(|scope| {
-        let ranks = ThreadRanks::new(size).into_iter();
-        let ranks: Vec<_> = ranks.map(|comm| scope.spawn(|| write(Some(Arc::new(comm))))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect::<Vec<_>>().swap_remove(0)
-    })
+    ThreadRanks::run(size, |comm| write(Some(comm))).swap_remove(0)
 }
 
 #[test]

@@ -205,23 +205,13 @@ fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
         scene.config.dims = Dims { nx: 16, ny: 16, nz: ranks * planes };
         scene.config.threads = 1;
         let case = Case { cells: 16, threads: 1, scene };
-        let cancel = &AtomicBool::new(false);
-        let case = &case;
-        let messages = std::thread::scope(|scope| {
-            let running: Vec<_> = ThreadRanks::new(ranks)
-                .into_iter()
-                .map(|comm| {
-                    scope.spawn(move || {
-                        let ranks = Arc::new(Metered::new(Arc::new(comm), ranks));
-                        timed_steps(case, &ranks, 2, 1, cancel).map(|steps| Mine::of(&steps).messages)
-                    })
-                })
-                .collect();
-            let mut all = running.into_iter().map(|rank| rank.join().expect("no rank panics"));
-            // The second has neighbours on both sides.
-            all.nth(1).expect("several ranks")
-        })?;
-        Ok((ranks as f64, planes as f64, messages))
+        let cancel = AtomicBool::new(false);
+        let mut messages = ThreadRanks::run(ranks, |comm| {
+            let ranks = Arc::new(Metered::new(comm, ranks));
+            timed_steps(&case, &ranks, 2, 1, &cancel).map(|steps| Mine::of(&steps).messages)
+        });
+        // The second has neighbours on both sides.
+        Ok((ranks as f64, planes as f64, messages.swap_remove(1)?))
     };
     Ok(Messages::of([count(3, 8)?, count(5, 8)?, count(3, 16)?]))
 }

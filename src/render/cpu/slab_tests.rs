@@ -23,25 +23,20 @@ fn pictures(snapshot: &Snapshot, view: &View, quality: Quality, size: usize) -> 
         cpu
     };
     let whole = renderer().render_linear(snapshot, view, SIZE, &|_| ());
-    let slab = |comm: ThreadRanks| {
+    let slab = |comm: Arc<dyn Comm>| {
         let (nz, rank) = (snapshot.dims.nz, comm.rank());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1 + rank % 2).build().unwrap();
         let mut cpu = renderer();
         let beside = cpu.beside(view.look, snapshot.dims);
         let own = [nz * rank / size, nz * (rank + 1) / size];
         pool.install(|| {
-            let slab = SnapshotSlab::cut(Arc::new(comm), snapshot, own, beside);
+            let slab = SnapshotSlab::cut(comm, snapshot, own, beside);
             cpu.render_slabs_linear(&slab, view, SIZE)
         })
     };
-    std::thread::scope(|scope| {
-        let slab = &slab;
-        let ranks: Vec<_> =
-            ThreadRanks::new(size).into_iter().map(|comm| scope.spawn(move || slab(comm))).collect();
-        let mut found: Vec<_> = ranks.into_iter().filter_map(|rank| rank.join().unwrap()).collect();
-        assert_eq!(found.len(), 1, "the first rank has the picture");
-        [whole, found.remove(0)]
-    })
+    let mut found: Vec<_> = ThreadRanks::run(size, slab).into_iter().flatten().collect();
+    assert_eq!(found.len(), 1, "the first rank has the picture");
+    [whole, found.remove(0)]
 }
 
 /// Asserts that pictures of two, three and five ranks have the bytes of one process.
@@ -147,21 +142,15 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let whole = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ());
-    std::thread::scope(|scope| {
-        for comm in ThreadRanks::new(3) {
-            let (solve, view, whole, snapshot) = (&solve, &view, &whole, &snapshot);
-            scope.spawn(move || {
-                let comm: Arc<dyn Comm> = Arc::new(comm);
-                let solver = solve(Some(comm.clone()));
-                let (mut cpu, mut slab) = (CpuRenderer::new(), SnapshotSlab::new(comm.clone()));
-                let beside = cpu.beside(view.look, snapshot.dims);
-                slab.capture(&solver, |_, _| beside);
-                assert!(slab.whole().bricks.max == snapshot.bricks.max);
-                let image = cpu.render_slabs(&slab, view, SIZE);
-                assert_eq!(image.is_some(), comm.rank() == 0);
-                assert!(image.is_none_or(|image| image == *whole), "other bytes");
-            });
-        }
+    ThreadRanks::run(3, |comm| {
+        let solver = solve(Some(comm.clone()));
+        let (mut cpu, mut slab) = (CpuRenderer::new(), SnapshotSlab::new(comm.clone()));
+        let beside = cpu.beside(view.look, snapshot.dims);
+        slab.capture(&solver, |_, _| beside);
+        assert!(slab.whole().bricks.max == snapshot.bricks.max);
+        let image = cpu.render_slabs(&slab, &view, SIZE);
+        assert_eq!(image.is_some(), comm.rank() == 0);
+        assert!(image.is_none_or(|image| image == whole), "other bytes");
     });
 }
 
@@ -190,18 +179,9 @@ fn on_slabs<T: Send>(
     beside: [usize; 2],
     work: impl Fn(&SnapshotSlab) -> T + Sync,
 ) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let work = &work;
-        let ranks = ThreadRanks::new(size).into_iter();
-        let ranks: Vec<_> = ranks
-            .map(|comm| {
-                scope.spawn(move || {
-                    let own = SnapshotSlab::share(&comm, snapshot.dims.nz);
-                    work(&SnapshotSlab::cut(Arc::new(comm), snapshot, own, beside))
-                })
-            })
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    ThreadRanks::run(size, |comm| {
+        let own = SnapshotSlab::share(&*comm, snapshot.dims.nz);
+        work(&SnapshotSlab::cut(comm, snapshot, own, beside))
     })
 }
 
@@ -321,38 +301,28 @@ fn slabs_of_a_run_have_the_cells_of_one_process() {
         snapshot.capture(&solve(None), true);
         let top = fastest(&snapshot.velocity);
         assert!(top > 0.3, "{top}");
-        std::thread::scope(|scope| {
-            for comm in ThreadRanks::new(3) {
-                let (solve, snapshot) = (&solve, &snapshot);
-                scope.spawn(move || {
-                    let comm: Arc<dyn Comm> = Arc::new(comm);
-                    let solver = solve(Some(comm.clone()));
-                    let mut slab = SnapshotSlab::new(comm.clone());
-                    slab.capture_motion(&solver);
-                    slab.capture(&solver, |whole, _| {
-                        assert_eq!((whole.dims, whole.start), (snapshot.dims, snapshot.start));
-                        [2, 2]
-                    });
-                    let what =
-                        format!("rank {}, detail {detail}, {z:?}, from {low}, {steps} steps", comm.rank());
-                    assert!(slab.whole().bricks.max == snapshot.bricks.max, "{what}: bricks");
-                    let plane = snapshot.dims.nx * snapshot.dims.ny;
-                    let part = slab.part();
-                    let ([from, to], velocity) = slab.motion().unwrap().cells();
-                    let own = slab.own();
-                    assert_eq!([from, to], [own[0].saturating_sub(1), (own[1] + 1).min(snapshot.dims.nz)]);
-                    let smoke = &part.planes.smoke[(from - part.first) * plane..][..(to - from) * plane];
-                    assert!(*smoke == snapshot.smoke[from * plane..to * plane], "{what}: smoke");
-                    for (n, (found, want)) in
-                        velocity.iter().zip(&snapshot.velocity[from * plane..]).enumerate()
-                    {
-                        let at =
-                            [n % snapshot.dims.nx, n / snapshot.dims.nx % snapshot.dims.ny, from + n / plane];
-                        assert_eq!(found[..3], want[..3], "{what} at {at:?}");
-                    }
-                    assert_eq!(slab.motion().unwrap().fastest(), top);
-                });
+        ThreadRanks::run(3, |comm| {
+            let solver = solve(Some(comm.clone()));
+            let mut slab = SnapshotSlab::new(comm.clone());
+            slab.capture_motion(&solver);
+            slab.capture(&solver, |whole, _| {
+                assert_eq!((whole.dims, whole.start), (snapshot.dims, snapshot.start));
+                [2, 2]
+            });
+            let what = format!("rank {}, detail {detail}, {z:?}, from {low}, {steps} steps", comm.rank());
+            assert!(slab.whole().bricks.max == snapshot.bricks.max, "{what}: bricks");
+            let plane = snapshot.dims.nx * snapshot.dims.ny;
+            let part = slab.part();
+            let ([from, to], velocity) = slab.motion().unwrap().cells();
+            let own = slab.own();
+            assert_eq!([from, to], [own[0].saturating_sub(1), (own[1] + 1).min(snapshot.dims.nz)]);
+            let smoke = &part.planes.smoke[(from - part.first) * plane..][..(to - from) * plane];
+            assert!(*smoke == snapshot.smoke[from * plane..to * plane], "{what}: smoke");
+            for (n, (found, want)) in velocity.iter().zip(&snapshot.velocity[from * plane..]).enumerate() {
+                let at = [n % snapshot.dims.nx, n / snapshot.dims.nx % snapshot.dims.ny, from + n / plane];
+                assert_eq!(found[..3], want[..3], "{what} at {at:?}");
             }
+            assert_eq!(slab.motion().unwrap().fastest(), top);
         });
     }
 }

@@ -150,13 +150,8 @@ mod tests {
             };
             let whole = followed(None);
             for size in [2, 3] {
-                let found = std::thread::scope(|scope| {
-                    let ranks = ThreadRanks::new(size).into_iter();
-                    let ranks: Vec<_> =
-                        ranks.map(|comm| scope.spawn(|| followed(Some(Arc::new(comm))))).collect();
-                    together(ranks.into_iter().map(|rank| rank.join().unwrap()))
-                });
-                assert!(found == whole, "detail {detail}, {size} ranks");
+                let found = ThreadRanks::run(size, |comm| followed(Some(comm)));
+                assert!(together(found.into_iter()) == whole, "detail {detail}, {size} ranks");
             }
         }
     }

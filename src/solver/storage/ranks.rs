@@ -552,13 +552,8 @@ mod tests {
     use crate::grid::Dims;
 
     /// Calls `test` on each of `size` ranks of a box of `nz` planes.
-    fn on_ranks(size: usize, nz: usize, periodic: bool, test: impl Fn(usize, Ranks) + Sync) {
-        std::thread::scope(|scope| {
-            for (rank, comm) in ThreadRanks::new(size).into_iter().enumerate() {
-                let test = &test;
-                scope.spawn(move || test(rank, Ranks::new(Arc::new(comm), nz, periodic)));
-            }
-        });
+    pub(super) fn on_ranks(size: usize, nz: usize, periodic: bool, test: impl Fn(usize, Ranks) + Sync) {
+        ThreadRanks::run(size, |comm| test(comm.rank(), Ranks::new(comm, nz, periodic)));
     }
 
     #[test]

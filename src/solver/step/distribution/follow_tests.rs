@@ -51,19 +51,13 @@ fn run(
 }
 
 fn on_ranks(config: &Config, solids: &[Solid], steps: usize, from: Option<&[u8]>, size: usize) -> Found {
-    std::thread::scope(|scope| {
-        let ranks = ThreadRanks::new(size).into_iter();
-        let ranks: Vec<_> = ranks
-            .map(|comm| scope.spawn(|| run(config, solids, steps, from, Some(Arc::new(comm)))))
-            .collect();
-        let mut found: Vec<_> = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
-        let file = together(found.iter_mut().map(|found| std::mem::take(&mut found.0)));
-        let first = found.swap_remove(0);
-        for other in found {
-            assert_eq!((&other.1, &other.2), (&first.1, &first.2), "ranks know different things");
-        }
-        (file, first.1, first.2)
-    })
+    let mut found = ThreadRanks::run(size, |comm| run(config, solids, steps, from, Some(comm)));
+    let file = together(found.iter_mut().map(|found| std::mem::take(&mut found.0)));
+    let first = found.swap_remove(0);
+    for other in found {
+        assert_eq!((&other.1, &other.2), (&first.1, &first.2), "ranks know different things");
+    }
+    (file, first.1, first.2)
 }
 
 /// Asserts that a box that moves along z and grows has the bytes of one process on any number of ranks, also when it resumes.
@@ -105,21 +99,12 @@ fn a_box_that_moves_with_finer_smoke_and_solids_has_the_bytes_of_one_process() {
 fn a_box_that_becomes_too_thin_for_its_ranks_ends_the_run_in_a_sentence() {
     // All of the box but its middle is empty.
     let config = following(scene([56, 40, 120], [OPEN; 3]));
-    let found = std::thread::scope(|scope| {
-        let ranks: Vec<_> = ThreadRanks::new(20)
-            .into_iter()
-            .map(|comm| {
-                let config = Config { threads: 1, ..config.clone() };
-                scope.spawn(move || {
-                    let source = Region::new(Form::Body(Shape::Sphere { radius: 0.2 }), [2.8, 0.4, 6.0]);
-                    let sources = vec![Source::new(source, [1.0, 0.0, 0.0, 0.0])];
-                    let mut solver =
-                        Solver::on_ranks(config, Params::default(), sources, Some(Arc::new(comm))).unwrap();
-                    solver.step(0.01).map(|_| ()).unwrap_err().to_string()
-                })
-            })
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect::<Vec<_>>()
+    let found = ThreadRanks::run(20, |comm| {
+        let config = Config { threads: 1, ..config.clone() };
+        let source = Region::new(Form::Body(Shape::Sphere { radius: 0.2 }), [2.8, 0.4, 6.0]);
+        let sources = vec![Source::new(source, [1.0, 0.0, 0.0, 0.0])];
+        let mut solver = Solver::on_ranks(config, Params::default(), sources, Some(comm)).unwrap();
+        solver.step(0.01).map(|_| ()).unwrap_err().to_string()
     });
     for text in found {
         assert!(text.contains("domain.follow") && text.contains("20 ranks"), "{text}");

@@ -66,14 +66,7 @@ fn run(
     if size == 1 {
         return vec![solve(None, 2)];
     }
-    std::thread::scope(|scope| {
-        let solve = &solve;
-        let ranks: Vec<_> = ThreadRanks::new(size)
-            .into_iter()
-            .map(|comm| scope.spawn(move || solve(Some(Arc::new(comm)), 1)))
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
+    ThreadRanks::run(size, |comm| solve(Some(comm), 1))
 }
 
 /// Asserts that ranks of any number have the bytes of one.
@@ -416,11 +409,7 @@ fn resumes(config: &Config, solids: &[Solid]) {
         file.into_inner()
     };
     let on = |size: usize, from: Option<&[u8]>| {
-        std::thread::scope(|scope| {
-            let ranks = ThreadRanks::new(size).into_iter();
-            let ranks: Vec<_> = ranks.map(|comm| scope.spawn(|| saved(Some(Arc::new(comm)), from))).collect();
-            together(ranks.into_iter().map(|rank| rank.join().unwrap()))
-        })
+        together(ThreadRanks::run(size, |comm| saved(Some(comm), from)).into_iter())
     };
     let one = saved(None, None);
     let two = on(2, None);

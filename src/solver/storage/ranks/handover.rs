@@ -127,27 +127,14 @@ impl Ranks {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::comm::ThreadRanks;
+    use super::super::tests::on_ranks;
     use crate::grid::{Dims, Layout};
-
-    /// Calls `test` on each of `size` ranks of a box of `nz` planes.
-    fn on_ranks(size: usize, nz: usize, test: impl Fn(usize, Ranks) + Sync) {
-        std::thread::scope(|scope| {
-            for (rank, comm) in ThreadRanks::new(size).into_iter().enumerate() {
-                let test = &test;
-                scope.spawn(move || test(rank, Ranks::new(Arc::new(comm), nz, false)));
-            }
-        });
-    }
 
     #[test]
     fn planes_pass_to_their_new_owners() {
         let layout = Layout::new(Dims::new([2, 3, 23]).unwrap());
         for size in [2, 3, 5] {
-            on_ranks(size, 23, |rank, ranks| {
+            on_ranks(size, 23, false, |rank, ranks| {
                 let own = ranks.restrict(layout).planes();
                 let mut field = vec![-100.0f32; layout.size()];
                 for k in own[0]..own[1] {
@@ -179,7 +166,7 @@ mod tests {
         for (size, nz) in [(1, 23usize), (2, 23), (3, 24), (5, 23), (5, 20), (4, 35)] {
             let mut whole = vec![[0.0f32; 2]; nz.div_ceil(8)];
             (0..nz).for_each(|k| (0..2).for_each(|n| whole[k / 8][n] += value(k + n)));
-            on_ranks(size, nz, |rank, ranks| {
+            on_ranks(size, nz, false, |rank, ranks| {
                 let [low, high] = ranks.slab(nz);
                 let mut sums = vec![[0.0f32; 2]; nz.div_ceil(8)];
                 ranks.add_layers(&mut sums, [nz, 8], |layers, sums| {
