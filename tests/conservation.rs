@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{advance, all, cell, config, inert, noise};
+use common::{advance, all, bits, cell, config, inert, noise};
 use updraft::solver::{
     Advection, BoundaryCondition, Config, Inflow, Integrator, Params, Region, Shape, Smoke, Solid, Solver,
     Source, TimeControl,
@@ -302,10 +302,10 @@ fn conservative_advection_keeps_sums_around_solids() {
 
 #[test]
 fn conservative_advection_is_the_same_on_any_number_of_threads() {
-    let bits = |threads| {
+    let run = |threads| {
         let mut solver = stirred(all(BoundaryCondition::Closed), Advection::Conservative, threads);
         advance(&mut solver, 0.2, 4);
-        solver.scalars().iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>()
+        bits(&solver)
     };
-    assert_eq!(bits(1), bits(3));
+    assert_eq!(run(1), run(3));
 }

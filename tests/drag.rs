@@ -4,7 +4,7 @@ mod common;
 
 use std::f32::consts::PI;
 
-use common::{advance, all, cell, config, inert};
+use common::{advance, all, bits, cell, config, inert};
 use updraft::scene::Scene;
 use updraft::solver::{
     Advection, BoundaryCondition, BoundaryConditions, Config, Force, ForceField, Integrator, Params, Shape,
@@ -414,8 +414,7 @@ fn threads_change_no_bit_of_a_viscous_flow() {
         solver.set_solids(vec![Solid { temperature: Some(3.0), ..ball }]).unwrap();
         solver.fill(|c, p| (p[(c + 1) % 3] * 6.0).sin(), |p| [p[0], p[1], 0.0, 1.0]);
         advance(&mut solver, 0.03, 3);
-        let bits: Vec<u32> = solver.velocity().iter().flatten().map(|x| x.to_bits()).collect();
-        (bits, solver.solid_forces(), solver.solid_heat())
+        (bits(&solver), solver.solid_forces(), solver.solid_heat())
     };
     let one = run(1);
     assert!(one.1[0].iter().any(|x| x.abs() > 1e-6) && one.2[0].abs() > 1e-6, "{:?} {:?}", one.1, one.2);

@@ -1,7 +1,10 @@
 //! A box that follows its smoke, beside one that is large from the start.
 
+mod common;
+
 use std::io::Cursor;
 
+use common::bits;
 use updraft::grid::Dims;
 use updraft::solver::{
     Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid,
@@ -39,12 +42,6 @@ fn solver(config: Config, stop: f32) -> Solver {
 
 fn advance(solver: &mut Solver, steps: usize) {
     (0..steps).for_each(|_| solver.step(0.04).map(drop).unwrap());
-}
-
-/// All values inside the box as bits.
-fn bits(solver: &Solver) -> Vec<u32> {
-    let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
-    fields.map(|x| x.to_bits()).collect()
 }
 
 /// Centroid, upper edge and standard deviation along x of the red smoke \[m\].

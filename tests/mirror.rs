@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{advance, cell, config, inert};
+use common::{advance, bits, cell, config, inert};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use updraft::solver::{
@@ -181,9 +181,6 @@ proptest! {
     ) {
         let scene = Scene { source: None, ..scene };
         let [(one, before), (three, _)] = [1, 3].map(|threads| scene.run(None, threads));
-        let bits = |solver: &Solver| -> Vec<u32> {
-            solver.scalars().as_flattened().iter().map(|x| x.to_bits()).collect()
-        };
         prop_assert!(bits(&one) == bits(&three), "three threads differ from one");
         let (stats, change) = (one.stats(), one.stats().mass[0] / before - 1.0);
         prop_assert!(change.abs() < 1e-4, "the smoke has changed by {change}");

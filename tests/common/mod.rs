@@ -33,6 +33,12 @@ pub fn advance(solver: &mut Solver, dt: f32, count: usize) {
     }
 }
 
+/// Velocity and scalars as bits.
+pub fn bits(solver: &Solver) -> Vec<u32> {
+    let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
+    fields.map(|x| x.to_bits()).collect()
+}
+
 /// The value of each of the four scalars in cell (i, j, k).
 pub fn cell(solver: &Solver, [i, j, k]: [usize; 3]) -> [f32; 4] {
     solver.scalars()[solver.layout().at(i as isize, j as isize, k as isize)]

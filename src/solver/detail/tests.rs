@@ -69,19 +69,24 @@ fn each_finer_cell_has_its_share_of_the_divergence_and_each_face_its_flux() {
     }
 }
 
+/// A source of hot smoke above the floor.
+pub(super) fn hot_ball(config: &Config) -> Source {
+    let [x, y, z] = config.dims.array().map(|n| 0.5 * n as f32 * config.h);
+    Source::new(Region::sphere([x, 0.4 * y, z], 0.2), [4.0, 0.0, 0.0, 600.0])
+}
+
 /// A box with a hot ball of smoke, finer smoke, and all that is usual.
 fn plume(config: Config) -> Solver {
-    let [x, y, z] = config.dims.array().map(|n| 0.5 * n as f32 * config.h);
-    let region = Region::sphere([x, 0.4 * y, z], 0.2);
-    let source = Source::new(region, [4.0, 0.0, 0.0, 600.0]);
+    let source = hot_ball(&config);
     Solver::new(Config { threads: 2, ..config }, Params::default(), vec![source]).unwrap()
 }
 
-fn config(detail: usize) -> Config {
+pub(super) fn config(detail: usize) -> Config {
     Config { detail, ..Config::new(Dims::new([16, 24, 14]).unwrap(), 0.05) }
 }
 
-fn bits(solver: &Solver) -> Vec<u32> {
+/// Velocity and scalars as bits.
+pub(super) fn bits(solver: &Solver) -> Vec<u32> {
     let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
     fields.map(|x| x.to_bits()).collect()
 }

@@ -4,19 +4,17 @@ use super::*;
 use crate::grid::Dims;
 use crate::solver::detail::potential::{Curl, Memory};
 use crate::solver::detail::prolong::{Prolong, Weights};
+use crate::solver::detail::tests::{bits, config as closed, hot_ball};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
-use crate::solver::{
-    BoundaryConditions, Config, Integrator, Params, Region, Shape, Smoke, Solid, Solver, Source,
-};
+use crate::solver::{BoundaryConditions, Config, Integrator, Params, Shape, Smoke, Solid, Solver};
 
 const OPEN: BoundaryCondition = BoundaryCondition::Open;
 const CLOSED: BoundaryCondition = BoundaryCondition::Closed;
 const PERIODIC: BoundaryCondition = BoundaryCondition::Periodic;
 
 fn config(detail: usize) -> Config {
-    let config = Config { detail, threads: 2, ..Config::new(Dims::new([16, 24, 14]).unwrap(), 0.05) };
-    Config { sides: [[CLOSED; 2], [CLOSED, OPEN], [CLOSED; 2]], ..config }
+    Config { threads: 2, sides: [[CLOSED; 2], [CLOSED, OPEN], [CLOSED; 2]], ..closed(detail) }
 }
 
 fn params(strength: f32) -> Params {
@@ -25,8 +23,7 @@ fn params(strength: f32) -> Params {
 
 /// A hot ball of smoke above the floor, after `steps`.
 fn plume(config: Config, strength: f32, steps: usize) -> Solver {
-    let [x, y, z] = config.dims.array().map(|n| 0.5 * n as f32 * config.h);
-    let source = Source::new(Region::sphere([x, 0.4 * y, z], 0.2), [4.0, 0.0, 0.0, 600.0]);
+    let source = hot_ball(&config);
     let mut solver = Solver::new(config, params(strength), vec![source]).unwrap();
     advance(&mut solver, steps);
     solver
@@ -34,11 +31,6 @@ fn plume(config: Config, strength: f32, steps: usize) -> Solver {
 
 fn advance(solver: &mut Solver, steps: usize) {
     (0..steps).for_each(|_| assert!(solver.step(0.04).is_ok()));
-}
-
-fn bits(solver: &Solver) -> Vec<u32> {
-    let fields = solver.velocity().iter().flatten().chain(solver.scalars().as_flattened());
-    fields.map(|x| x.to_bits()).collect()
 }
 
 /// The turbulent velocity alone, on all faces.
