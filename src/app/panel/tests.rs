@@ -84,16 +84,21 @@ impl Rig {
     /// Types a number into the field of a slider.
     fn enter(&mut self, name: &str, typed: &str) {
         let field = self.place(name).right_center() + vec2(40.0, 0.0);
+        self.type_at(field, typed);
+    }
+
+    /// Types into a field without a slider.
+    fn type_into(&mut self, name: &str, typed: &str) {
+        let field = self.place(name).center();
+        self.type_at(field, typed);
+    }
+
+    /// Replaces the text of the field at a place, and leaves the field.
+    fn type_at(&mut self, field: Pos2, typed: &str) {
         self.click(field);
-        let all = Event::Key {
-            key: egui::Key::A,
-            physical_key: None,
-            pressed: true,
-            repeat: false,
-            modifiers: Modifiers::COMMAND,
-        };
-        self.show([all, Event::Text(typed.into())]);
+        self.show([key(egui::Key::A), Event::Text(typed.into())]);
         self.click(pos2(20.0, 20.0));
+        self.show([]);
     }
 
     /// Shows only the rows that fit.
@@ -114,6 +119,11 @@ impl Rig {
 
 fn button(pos: Pos2, pressed: bool) -> Event {
     Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers: Modifiers::default() }
+}
+
+/// A key with Ctrl.
+fn key(key: egui::Key) -> Event {
+    Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::COMMAND }
 }
 
 fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
@@ -427,17 +437,7 @@ fn a_selected_object_shows_its_keys_and_a_changed_one_is_asked_for() {
     rig.model.selected = Some(Selected::Object(List::Source, 0));
     rig.show([]);
     assert!(rig.says("Emits red") && rig.says("Radius") && rig.says("Center"));
-    let field = rig.place("source.#.emit.red").center();
-    rig.click(field);
-    let all = Event::Key {
-        key: egui::Key::A,
-        physical_key: None,
-        pressed: true,
-        repeat: false,
-        modifiers: Modifiers::COMMAND,
-    };
-    rig.show([all, Event::Text("7".into())]);
-    rig.click(pos2(20.0, 20.0));
+    rig.type_into("source.#.emit.red", "7");
     assert_eq!(
         rig.model.edits.last(),
         Some(&Change::Set("source.0.emit.red".into(), Some(Entry::Number(7.0))))

@@ -4,23 +4,9 @@ use super::*;
 use crate::app::objects::Draft;
 
 impl Rig {
-    /// Types into a field without a slider.
-    fn type_into(&mut self, name: &str, typed: &str) {
-        let field = self.place(name).center();
-        self.click(field);
-        self.show([key(egui::Key::A), Event::Text(typed.into())]);
-        self.click(pos2(20.0, 20.0));
-        self.show([]);
-    }
-
     fn resolution(&self) -> Option<u32> {
         self.model.draft.as_ref().and_then(|draft| draft.resolution)
     }
-}
-
-/// A key with Ctrl.
-fn key(key: egui::Key) -> Event {
-    Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::COMMAND }
 }
 
 #[test]
