@@ -1,20 +1,18 @@
 //! Memory that was freed between blocks in use, in a process of its own: other tests would take and free some at the same time.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+#[path = "common/resident.rs"]
+mod resident;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use resident::resident;
 use updraft::program::freed_memory::return_every;
 
 /// Size of each block \[bytes\], below those that the allocator maps by themselves.
 const BLOCK: usize = 64 << 10;
 const BLOCKS: usize = 4096;
-
-/// Memory of this process that is in use \[bytes\].
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
-}
 
 #[test]
 fn memory_freed_between_blocks_in_use_leaves_the_process() {

@@ -1,15 +1,13 @@
 //! Large blocks of memory, in a process of its own: other tests leave free blocks behind, which the allocator takes first.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+#[path = "common/resident.rs"]
+mod resident;
+
 use std::hint::black_box;
 
+use resident::resident;
 use updraft::program::large_blocks::{LARGE, return_at_once};
-
-/// Memory of this process that is in use \[bytes\].
-fn resident() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
-}
 
 #[test]
 fn a_freed_block_leaves_the_process_whatever_was_freed_before() {
