@@ -8,23 +8,17 @@ mod finer_smoke;
 mod pictures;
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use command::{command, folder, refused, stderr, stdout, updraft, words};
+use command::{
+    command, done, files, folder, refused, signal, start, stderr, stdout, succeeded, updraft, wait_for, words,
+};
 use pictures::pixels;
 use updraft::scene::{Scene, builtin};
 
 /// A small scene that renders quickly.
 const SMALL: &[&str] = &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04"];
-
-fn files(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
 
 /// Renders `frames` of the small plume to `out`, with OpenGL if it is available, otherwise on the CPU.
 fn render(folder: &Path, frames: &str, out: &str, more: &[&str]) -> Output {
@@ -66,7 +60,7 @@ fn check_of_ranks_takes_boxes_beyond_this_machine() {
         &check("[1024, 1024, 1024]", "4", &small),
         "on each of 4 ranks, over the limit of 8.0 GiB; use more ranks",
     );
-    assert!(check("[1024, 1024, 1024]", "64", &small).status.success());
+    succeeded(&check("[1024, 1024, 1024]", "64", &small));
 }
 
 #[test]
@@ -264,8 +258,7 @@ fn files_are_not_overwritten_without_force() {
     refused(&output, "a.0002.png exists already; pass --force");
     assert_eq!(std::fs::read(&taken).unwrap(), b"mine");
     assert_eq!(files(dir.path()), ["a.0002.png"], "refused before anything was simulated");
-    let output = render(dir.path(), "1-2", "a.####.png", &["--force"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&render(dir.path(), "1-2", "a.####.png", &["--force"]));
     assert_eq!(pixels(&taken).2, [160, 120]);
 }
 
@@ -294,8 +287,7 @@ fn without_a_display_the_plain_command_renders_and_succeeds() {
 fn bench_reports_every_case_and_writes_json() {
     let dir = folder();
     let args = ["bench", "--cells", "16,20", "--threads", "1,2", "--steps", "3", "--json", "b.json"];
-    let output = updraft(dir.path(), &args);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = done(dir.path(), &args);
     let table = stdout(&output);
     assert_eq!(table.lines().take_while(|line| !line.is_empty()).count(), 5, "{table}");
     let floor = table.split("memory copies at").nth(1).expect("the distance to the floor");
@@ -360,8 +352,7 @@ fn simulate_writes_statistics_probes_and_fields() {
     let args = ["simulate", "plume", "--frames", "3-4", "--out", "run", "--format", "npz"];
     // Thick enough to hold faces of these large cells, to which a source gives its velocity.
     let thick = &["--set", "source.0.shape.disc.thickness=0.1"];
-    let output = updraft(dir.path(), &[&args, SMALL, PROBES, thick].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&args, SMALL, PROBES, thick].concat());
     let run = dir.path().join("run");
     let expected = [
         "fields.0003.npz",
@@ -403,8 +394,7 @@ fn means_over_time_and_probe_intervals_survive_a_break() {
         updraft(dir.path(), &[&args[..], &means, SMALL, &probes, more].concat())
     };
     for (frames, out, more) in [("8", "whole", &[][..]), ("4", "rest", &[]), ("8", "rest", &["--resume"])] {
-        let output = simulate(frames, out, more);
-        assert!(output.status.success(), "{}", stderr(&output));
+        succeeded(&simulate(frames, out, more));
     }
     for name in ["probe-mean.csv", "probe-rare.csv", "mean.npz", "fields.0008.npz"] {
         let [whole, rest] =
@@ -432,8 +422,7 @@ fn a_stored_frame_starts_another_run() {
         let sets = (0..3).flat_map(|n| [("noise.speed", n), ("start", n)]);
         let still: Vec<String> = sets.map(|(key, n)| format!("--set=source.{n}.{key}=0")).collect();
         let still: Vec<&str> = still.iter().map(String::as_str).collect();
-        let output = updraft(dir.path(), &[&args[..], &still, SMALL, more].concat());
-        assert!(output.status.success(), "{}", stderr(&output));
+        done(dir.path(), &[&args[..], &still, SMALL, more].concat());
     };
     simulate("4-8", "whole", &[]);
     simulate("4", "rest", &["--set", "initial.fields=whole/fields.0004.npz"]);
@@ -446,12 +435,10 @@ fn a_stored_frame_starts_another_run() {
 fn a_finished_run_is_drawn_without_simulating_it_again() {
     let dir = folder();
     let live = render(dir.path(), "5-6", "live.####.png", &[]);
-    assert!(live.status.success(), "{}", stderr(&live));
+    succeeded(&live);
     let args = ["simulate", "plume", "--frames", "5-6", "--format", "npz", "--out", "run"];
-    assert!(updraft(dir.path(), &[&args, SMALL].concat()).status.success());
-    let output =
-        updraft(dir.path(), &["render", "--from", "run", "--size", "160x120", "--out", "stored.####.png"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&args, SMALL].concat());
+    done(dir.path(), &["render", "--from", "run", "--size", "160x120", "--out", "stored.####.png"]);
     for frame in ["0005", "0006"] {
         let [live, stored] =
             ["live", "stored"].map(|name| pixels(&dir.path().join(format!("{name}.{frame}.png"))));
@@ -467,8 +454,7 @@ fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
     let dir = folder();
     let simulate = |out: &str, more: &[&str]| {
         let args = ["simulate", "plume", "--frames", "5-6", "--out", out, "--quiet"];
-        let output = updraft(dir.path(), &[&args[..], SMALL, more].concat());
-        assert!(output.status.success(), "{}", stderr(&output));
+        done(dir.path(), &[&args[..], SMALL, more].concat());
     };
     let render = |from: &str, out: &str| {
         updraft(dir.path(), &["render", "--from", from, "--size", "64x48", "--cpu", "--quiet", "--out", out])
@@ -476,8 +462,7 @@ fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
     simulate("npz", &["--format", "npz"]);
     simulate("vdb", &["--format", "vdb", "--precision", "full"]);
     for from in ["npz", "vdb"] {
-        let output = render(from, &format!("{from}.####.png"));
-        assert!(output.status.success(), "{}", stderr(&output));
+        succeeded(&render(from, &format!("{from}.####.png")));
     }
     let [npz, vdb] = ["npz", "vdb"].map(|from| pixels(&dir.path().join(format!("{from}.0006.png"))).0);
     let most = npz.iter().zip(&vdb).map(|(a, b)| a.abs_diff(*b)).max();
@@ -508,11 +493,8 @@ fn a_run_knows_the_files_of_its_scene() {
     let scene = "[domain]\ncells = [12, 12, 12]\n[[solid]]\nshape = { mesh = 'tip.obj' }\nscale = 0.05\n";
     std::fs::write(dir.path().join("scenes/s.toml"), scene).unwrap();
     let args = ["simulate", "scenes/s.toml", "--frames", "1", "--format", "npz", "--out", "run"];
-    let output = updraft(dir.path(), &args);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let output =
-        updraft(dir.path(), &["render", "--from", "run", "--size", "32x24", "--cpu", "--out", "p.####.png"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &args);
+    done(dir.path(), &["render", "--from", "run", "--size", "32x24", "--cpu", "--out", "p.####.png"]);
 }
 
 #[test]
@@ -530,21 +512,11 @@ fn fields_are_named_with_a_format() {
 fn ctrl_c_ends_cleanly() {
     let dir = folder();
     let args = ["render", "plume", "--frames", "1-100000", "--size", "64x48", "--out", "a.####.png"];
-    let mut child = command(dir.path(), &[&args[..], SMALL].concat())
-        .stderr(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let began = Instant::now();
-    while !dir.path().join("a.0002.png").exists() && began.elapsed() < Duration::from_secs(120) {
-        if child.try_wait().expect("a status").is_some() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let interrupt = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
+    let mut child = start(dir.path(), &[&args[..], SMALL].concat());
+    let second = dir.path().join("a.0002.png");
+    wait_for("the second picture", || second.exists() || child.try_wait().expect("a status").is_some());
+    signal(&child, "INT");
     let output = child.wait_with_output().expect("the command ends");
-    assert!(interrupt.expect("kill").success());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("stopped: by Ctrl-C"), "{}", stderr(&output));
     let names = files(dir.path());
@@ -566,16 +538,12 @@ fn signals_end_a_traced_picture_and_the_set_up() {
     let cells = ["--set", "domain.cells=[128, 128, 128]", "--set", "domain.voxel=0.01", "--threads", "1"];
     let formulas = [&["simulate", "plume", "--out", "run", "--set", &slow], &cells[..]].concat();
     // A background job of a shell ignores Ctrl-C until updraft catches it, which it does after the set-up.
-    for (args, signal, code) in [([&traced[..], SMALL].concat(), "INT", Some(1)), (formulas, "TERM", None)] {
-        let mut child = command(dir.path(), &args)
-            .stderr(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
+    for (args, name, code) in [([&traced[..], SMALL].concat(), "INT", Some(1)), (formulas, "TERM", None)] {
+        let mut child = start(dir.path(), &args);
         std::thread::sleep(Duration::from_secs(3));
         let is_running = child.try_wait().expect("a status").is_none();
         let began = Instant::now();
-        Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status().expect("kill");
+        signal(&child, name);
         let output = child.wait_with_output().expect("the command ends");
         assert!(began.elapsed() < Duration::from_secs(20), "{args:?}: {:?}", began.elapsed());
         assert_eq!(output.status.code(), code.filter(|_| is_running), "{args:?}: {}", stderr(&output));

@@ -5,50 +5,18 @@ mod command;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
 
-use command::{command, refused, stderr, updraft, words};
+use command::{contents, done, program, refused, signal, start, stderr, succeeded, updraft, wait_for, words};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[16, 24, 16]", "--set", "domain.voxel=0.06", "--threads", "1"];
 
-fn start(folder: &Path, args: &[&str]) -> Child {
-    command(folder, args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a start")
-}
-
-/// All files of `folder`, hidden ones too. A checkpoint has the wall times of its run.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
-    entries
-        .filter(|entry| entry.file_name() != "checkpoint")
-        .map(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let mut bytes = std::fs::read(entry.path()).expect("a file");
-            if name == "stats.csv" {
-                bytes = without_times(&String::from_utf8(bytes).expect("text")).into_bytes();
-            }
-            (name, bytes)
-        })
-        .collect()
-}
-
-/// A table without the wall times of the stages.
-fn without_times(table: &str) -> String {
-    let names: Vec<&str> = table.lines().next().unwrap_or("").split(',').collect();
-    let row = |line: &str| {
-        let cells = line.split(',').zip(&names).filter(|(_, name)| !name.starts_with("ms_"));
-        cells.map(|(cell, _)| cell).collect::<Vec<_>>().join(",")
-    };
-    table.lines().map(row).collect::<Vec<_>>().join("\n")
-}
-
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_there() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what} never came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// All files of a run but its checkpoint, which has wall times.
+fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = contents(folder);
+    files.remove("checkpoint");
+    files
 }
 
 /// A long run in `folder`/run that has begun.
@@ -79,18 +47,16 @@ fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
     for end in ["npz", "vdb", "vti"] {
         std::fs::write(dir.path().join(format!("run/.4294967295.part.fields.0021.{end}")), "half").unwrap();
     }
-    let output = updraft(dir.path(), &[&again[..], SMALL].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&again[..], SMALL].concat());
     let hidden: Vec<String> =
-        files(&dir.path().join("run")).into_keys().filter(|name| name.starts_with('.')).collect();
+        results(&dir.path().join("run")).into_keys().filter(|name| name.starts_with('.')).collect();
     assert!(hidden.is_empty(), "{hidden:?}");
 }
 
 /// Sends a signal as Ctrl-C does, and returns what the run says at its end.
 #[cfg(unix)]
 fn interrupted(child: Child) -> String {
-    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
-    assert!(sent.unwrap().success());
+    signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     stderr(&output)
@@ -158,17 +124,15 @@ fn a_run_killed_before_its_first_checkpoint_begins_anew() {
 fn a_complete_run_stays_as_it_is_and_gets_the_mean_it_lacks() {
     let dir = tempfile::tempdir().unwrap();
     let frames = ["--frames", "1-4", "--format", "npz", "--mean-from", "0.05", "--checkpoint-every", "3"];
-    let began = updraft(dir.path(), &[&["simulate", "plume", "--out", "run"], &frames[..], SMALL].concat());
-    assert!(began.status.success(), "{}", stderr(&began));
-    let whole = files(&dir.path().join("run"));
+    done(dir.path(), &[&["simulate", "plume", "--out", "run"], &frames[..], SMALL].concat());
+    let whole = results(&dir.path().join("run"));
     for lacks_mean in [true, false] {
         if lacks_mean {
             std::fs::remove_file(dir.path().join("run/mean.npz")).unwrap();
         }
-        let output = updraft(dir.path(), &["simulate", "--resume", "--out", "run"]);
-        assert!(output.status.success(), "{}", stderr(&output));
+        let output = done(dir.path(), &["simulate", "--resume", "--out", "run"]);
         assert!(stderr(&output).contains("run is complete at frame 4"), "{}", stderr(&output));
-        assert!(whole == files(&dir.path().join("run")), "{lacks_mean}");
+        assert!(whole == results(&dir.path().join("run")), "{lacks_mean}");
         assert!(dir.path().join("run/checkpoint").exists());
     }
 }
@@ -178,9 +142,8 @@ fn a_list_of_frames_names_only_files_that_exist() {
     let dir = tempfile::tempdir().unwrap();
     let args = words("simulate plume --format vti --fields red --out run --checkpoint-every 2");
     let simulate = |frames: &[&str]| updraft(dir.path(), &[&args[..], SMALL, frames].concat());
-    assert!(simulate(&["--frames", "2-4"]).status.success());
-    let output = simulate(&["--frames", "0-6", "--resume"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&simulate(&["--frames", "2-4"]));
+    succeeded(&simulate(&["--frames", "0-6", "--resume"]));
     let list = std::fs::read_to_string(dir.path().join("run/fields.pvd")).unwrap();
     let named: Vec<&str> = list.split("file=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(named.len(), 5, "{list}");
@@ -194,8 +157,8 @@ fn a_run_replaces_neither_its_own_scene_nor_half_of_another_run() {
         let args = ["simulate", "--frames", "1-2", "--format", "npz", "--out", "run", "--quiet"];
         updraft(dir.path(), &[&args[..], more].concat())
     };
-    assert!(simulate(&[&["plume", "--checkpoint-every", "1"], SMALL].concat()).status.success());
-    let kept = files(&dir.path().join("run"));
+    succeeded(&simulate(&[&["plume", "--checkpoint-every", "1"], SMALL].concat()));
+    let kept = results(&dir.path().join("run"));
     for more in [&["--force"][..], &["--skip-existing"], &[]] {
         refused(&simulate(&[&["run/scene.toml"], more].concat()), "run/scene.toml is the scene itself");
     }
@@ -204,16 +167,15 @@ fn a_run_replaces_neither_its_own_scene_nor_half_of_another_run() {
         &simulate(&other),
         "run/scene.toml is another scene than the one asked for: it differs in fluid and smoke",
     );
-    assert!(kept == files(&dir.path().join("run")) && dir.path().join("run/checkpoint").exists());
-    let same = simulate(&[&["plume", "--skip-existing"], SMALL].concat());
-    assert!(same.status.success(), "{}", stderr(&same));
+    assert!(kept == results(&dir.path().join("run")) && dir.path().join("run/checkpoint").exists());
+    succeeded(&simulate(&[&["plume", "--skip-existing"], SMALL].concat()));
 }
 
 #[test]
 fn workers_share_the_frames_of_a_finished_run() {
     let dir = tempfile::tempdir().unwrap();
     let simulate = ["simulate", "plume", "--frames", "1-8", "--format", "npz", "--out", "run", "--quiet"];
-    assert!(updraft(dir.path(), &[&simulate[..], SMALL].concat()).status.success());
+    done(dir.path(), &[&simulate[..], SMALL].concat());
     let render = |frames: &str, out: &str| {
         let args = ["render", "--from", "run", "--cpu", "--quiet", "--size", "48x64", "--skip-existing"];
         let args = [&args[..], &["--threads", "1", "--frames", frames, "--out", out]].concat();
@@ -223,11 +185,11 @@ fn workers_share_the_frames_of_a_finished_run() {
     let workers = [render("1-5", "two/a.####.png"), render("4-8", "two/a.####.png")];
     for worker in workers {
         let output = worker.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+        succeeded(&output);
     }
     assert!(render("1-8", "one/a.####.png").wait().unwrap().success());
-    assert_eq!(files(&dir.path().join("one")).len(), 8);
-    assert!(files(&dir.path().join("one")) == files(&dir.path().join("two")));
+    assert_eq!(results(&dir.path().join("one")).len(), 8);
+    assert!(results(&dir.path().join("one")) == results(&dir.path().join("two")));
 }
 
 /// The four values of a sweep, two processes at a time, against the same runs one after the other.
@@ -247,10 +209,10 @@ fn a_sweep_in_parallel_equals_the_serial_runs_byte_for_byte() {
     for value in values {
         assert!(run(value, "serial").wait().unwrap().success());
         let [parallel, serial] =
-            ["parallel", "serial"].map(|out| files(&dir.path().join(format!("{out}-{value}"))));
+            ["parallel", "serial"].map(|out| results(&dir.path().join(format!("{out}-{value}"))));
         assert!(serial.len() == 14 && parallel == serial, "vorticity {value}");
     }
-    let last = |value: &str| files(&dir.path().join(format!("serial-{value}"))).remove("fields.0006.npz");
+    let last = |value: &str| results(&dir.path().join(format!("serial-{value}"))).remove("fields.0006.npz");
     assert!(last("0") != last("2"), "the value matters");
 }
 
@@ -272,20 +234,15 @@ fn gnu_parallel_runs_the_sweep_of_the_documentation() {
     let line = line.replace("1-120", "1-4");
     let bin = Path::new(env!("CARGO_BIN_EXE_updraft")).parent().unwrap().to_owned();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-    let output = Command::new("sh")
-        .args(["-c", &line])
-        .env("PATH", path)
-        .env("HOME", dir.path())
-        .current_dir(dir.path())
-        .output()
-        .unwrap();
+    let mut shell = program("sh", dir.path());
+    let output = shell.args(["-c", &line]).env("PATH", path).env("HOME", dir.path()).output().unwrap();
     assert!(output.status.success(), "{line}\n{}", stderr(&output));
     for value in ["0", "0.5", "1", "2"] {
         let serial = format!("serial-{value}");
         let args = ["simulate", "plume", "--frames", "1-4", "--format", "vdb", "--quiet", "--out", &serial];
         let set = format!("fluid.vorticity={value}");
-        assert!(updraft(dir.path(), &[&args[..], SMALL, &["--set", &set]].concat()).status.success());
-        let parallel = files(&dir.path().join(format!("vorticity-{value}")));
-        assert!(parallel.len() == 6 && parallel == files(&dir.path().join(serial)), "{value}");
+        done(dir.path(), &[&args[..], SMALL, &["--set", &set]].concat());
+        let parallel = results(&dir.path().join(format!("vorticity-{value}")));
+        assert!(parallel.len() == 6 && parallel == results(&dir.path().join(serial)), "{value}");
     }
 }

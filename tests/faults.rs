@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use command::{command, stderr, updraft, words};
+use command::{command, signal, start, stderr, succeeded, updraft, wait_for, words};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--threads", "1"];
@@ -170,20 +170,16 @@ fn a_folder_that_vanishes_ends_a_run_with_a_line() {
         let out = dir.path().join("out");
         std::fs::create_dir(&out).unwrap();
         let args = [&case[..], SMALL, &["--frames", "1-200", "--quiet"]].concat();
-        let mut child = command(dir.path(), &args).stderr(Stdio::piped()).spawn().expect("a start");
-        let signal = |child: &Child, name: &str| {
-            let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
-            assert!(sent.success());
-        };
+        let mut child = start(dir.path(), &args);
         // Films are written under a hidden name that ends with theirs.
         let begun = |path: &PathBuf| path.to_string_lossy().ends_with(awaited);
         while !files(&out).iter().any(begun) {
             assert!(child.try_wait().expect("a status").is_none(), "{case:?} ended early");
             std::thread::sleep(Duration::from_millis(2));
         }
-        signal(&child, "-STOP");
+        signal(&child, "STOP");
         std::fs::remove_dir_all(&out).unwrap();
-        signal(&child, "-CONT");
+        signal(&child, "CONT");
         let output = child.wait_with_output().expect("an end");
         let text = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{case:?}: {text}");
@@ -216,8 +212,7 @@ fn memory_ends_at(tries: u64) {
         command.env("LD_PRELOAD", &library).envs(more.iter().cloned());
         command.output().expect("the command starts")
     };
-    let first = run(&[("UPDRAFT_TEST_COUNT", at("count").display().to_string())]);
-    assert!(first.status.success(), "{}", stderr(&first));
+    succeeded(&run(&[("UPDRAFT_TEST_COUNT", at("count").display().to_string())]));
     let count: u64 = std::fs::read_to_string(at("count")).unwrap().parse().unwrap();
     let mut ended = 0;
     for n in 0..tries {
@@ -344,8 +339,8 @@ fn a_save_killed_a_hundred_times_leaves_a_whole_scene() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        while n == 0 && !path.exists() {
-            std::thread::sleep(Duration::from_millis(1));
+        if n == 0 {
+            wait_for("the first scene", || path.exists());
         }
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         std::thread::sleep(Duration::from_micros(5000 + (state >> 30) % 20_000));

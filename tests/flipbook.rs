@@ -6,7 +6,7 @@ mod command;
 use std::path::Path;
 use std::process::Command;
 
-use command::{stderr, updraft, words};
+use command::{done, files, refused, stderr, succeeded, updraft, words};
 
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--cpu", "--quiet"];
@@ -51,15 +51,9 @@ fn a_flipbook_has_its_sheets_and_a_description() {
     let dir = tempfile::tempdir().unwrap();
     let args = ["flipbook", "plume", "--frames", "8-32:8", "--grid", "2x2", "--sheet", "128x128"];
     let args = [&args[..], &["--maps", "color,motion,six-way", "--out", "smoke.png"], SMALL].concat();
-    let output = updraft(dir.path(), &args);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let mut names: Vec<String> = std::fs::read_dir(dir.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
+    done(dir.path(), &args);
     let wanted = ["smoke.json", "smoke.light-a.png", "smoke.light-b.png", "smoke.motion.png", "smoke.png"];
-    assert_eq!(names, wanted);
+    assert_eq!(files(dir.path()), wanted);
     let about: serde_json::Value =
         serde_json::from_slice(&std::fs::read(dir.path().join("smoke.json")).unwrap()).unwrap();
     assert_eq!(about["frames"], serde_json::json!([8, 16, 24, 32]));
@@ -132,8 +126,7 @@ fn motion_leads_from_one_frame_to_the_next() {
     let tall = concat!(env!("CARGO_MANIFEST_DIR"), "/gallery/tall-plume.toml");
     let args =
         ["flipbook", tall, "--frames", "20-26:2", "--grid", "2x2", "--sheet", "256x256", "--out", "a.png"];
-    let output = updraft(dir.path(), &[&args[..], SMALL].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&args[..], SMALL].concat());
     let about: serde_json::Value =
         serde_json::from_slice(&std::fs::read(dir.path().join("a.json")).unwrap()).unwrap();
     let scale = about["maps"]["motion"]["scale"].as_f64().unwrap();
@@ -161,14 +154,13 @@ fn a_finished_run_gives_the_same_flipbook_as_a_live_one() {
     let dir = tempfile::tempdir().unwrap();
     let small = &SMALL[..4];
     let args = ["simulate", "plume", "--frames", "1-8", "--format", "npz", "--out", "run", "--quiet"];
-    assert!(updraft(dir.path(), &[&args[..], small].concat()).status.success());
+    done(dir.path(), &[&args[..], small].concat());
     let sheet = ["--frames", "2-8:2", "--grid", "2x2", "--sheet", "64x64"];
     let live = [&["flipbook", "plume", "--out", "live.png"][..], &sheet, SMALL].concat();
-    assert!(updraft(dir.path(), &live).status.success());
+    done(dir.path(), &live);
     let stored =
         [&["flipbook", "--from", "run", "--out", "stored.png", "--cpu", "--quiet"][..], &sheet].concat();
-    let output = updraft(dir.path(), &stored);
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &stored);
     for ending in ["png", "motion.png"] {
         let [a, b] = ["live", "stored"].map(|name| Sheet::read(&dir.path().join(format!("{name}.{ending}"))));
         let most = a.bytes.iter().zip(&b.bytes).map(|(a, b)| a.abs_diff(*b)).max();
@@ -179,17 +171,13 @@ fn a_finished_run_gives_the_same_flipbook_as_a_live_one() {
 #[test]
 fn sheets_that_engines_cannot_use_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |args: &[&str], wanted: &str| {
-        let output = updraft(dir.path(), &[&["flipbook", "plume"], args].concat());
-        let text = stderr(&output);
-        assert!(output.status.code() == Some(2) && text.contains(wanted), "{wanted:?} is not in {text}");
-    };
-    refused(&["--sheet", "1000x1024"], "power of two");
-    refused(&["--sheet", "1024x1024", "--grid", "6x6"], "does not divide");
-    refused(&["--grid", "4x4", "--frames", "1-120"], "--frames 1-120:8");
-    refused(&["--out", "a.exr"], "sheets are written as .png");
+    let flipbook = |args: &str| updraft(dir.path(), &[&["flipbook", "plume"], &words(args)[..]].concat());
+    refused(&flipbook("--sheet 1000x1024"), "power of two");
+    refused(&flipbook("--sheet 1024x1024 --grid 6x6"), "does not divide");
+    refused(&flipbook("--grid 4x4 --frames 1-120"), "--frames 1-120:8");
+    refused(&flipbook("--out a.exr"), "sheets are written as .png");
     std::fs::write(dir.path().join("a.json"), "mine").unwrap();
-    refused(&["--out", "a.png"], "a.json exists already");
+    refused(&flipbook("--out a.png"), "a.json exists already");
 }
 
 /// ffprobe counts the frames and knows the codecs; without it the test is skipped.
@@ -202,8 +190,7 @@ fn ffprobe_counts_the_frames_of_moving_pictures() {
     let dir = tempfile::tempdir().unwrap();
     for (name, codec) in [("a.apng", "apng"), ("a.gif", "gif"), ("a.mp4", "h264"), ("a.webm", "vp9")] {
         let args = ["render", "plume", "--frames", "1-5", "--size", "64x48", "--out", name];
-        let output = updraft(dir.path(), &[&args[..], SMALL].concat());
-        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        done(dir.path(), &[&args[..], SMALL].concat());
         let args =
             ["-v", "error", "-count_frames", "-select_streams", "v", "-of", "json", "-show_streams", name];
         let probe = Command::new("ffprobe").args(args).current_dir(dir.path()).output().unwrap();
@@ -225,13 +212,12 @@ fn ffmpeg_reads_the_radiance_of_an_exr() {
     }
     let dir = tempfile::tempdir().unwrap();
     let args = ["render", "plume", "--frames", "20", "--size", "64x48", "--out", "a.exr"];
-    let output = updraft(dir.path(), &[&args[..], SMALL].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&args[..], SMALL].concat());
     let layer =
         exr::prelude::read_first_flat_layer_from_file(dir.path().join("a.exr")).expect("an EXR").layer_data;
     let args = words("-v error -apply_trc linear -i a.exr -f rawvideo -pix_fmt gbrapf32le -");
     let read = Command::new("ffmpeg").args(args).current_dir(dir.path()).output().unwrap();
-    assert!(read.status.success(), "{}", stderr(&read));
+    succeeded(&read);
     let floats: Vec<f32> =
         read.stdout.as_chunks().0.iter().map(|bytes: &[u8; 4]| f32::from_le_bytes(*bytes)).collect();
     for (name, plane) in ["G", "B", "R", "A"].into_iter().zip(floats.chunks_exact(64 * 48)) {

@@ -11,10 +11,13 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
-use command::{command, folder, stderr, updraft, words};
+use command::{
+    command, done, files, folder, program, refused, signal, start, stderr, succeeded, updraft, wait_for,
+    words,
+};
 
 const SMALL: &[&str] = &["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
 
@@ -22,31 +25,11 @@ const UPDRAFT: &str = env!("CARGO_BIN_EXE_updraft");
 
 /// Runs `script` in a shell, where `$U` is the command.
 fn shell(folder: &Path, script: &str) -> Output {
-    let mut command = Command::new("bash");
-    command.current_dir(folder).args(["-c", script]).env("U", UPDRAFT);
-    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().expect("a shell")
+    program("bash", folder).args(["-c", script]).env("U", UPDRAFT).output().expect("a shell")
 }
 
 fn seed(name: &str) -> String {
     format!("{}/tests/seeds/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-fn files(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
-/// Expects a line with `wanted`, exit code 2, no control characters and no long lines.
-#[track_caller]
-fn refused(output: &Output, wanted: &str) {
-    let text = stderr(output);
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.lines().next().is_some_and(|line| line.contains(wanted)), "{wanted:?} is not in {text}");
-    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
-    assert!(text.len() < 4000, "{} bytes are said", text.len());
 }
 
 #[test]
@@ -193,9 +176,10 @@ fn shapes_take_little_memory_and_are_counted() {
         )
     };
     fs::write(dir.path().join("letters.toml"), letters(0.22)).unwrap();
-    let output =
-        shell(dir.path(), "ulimit -v 600000; \"$U\" simulate letters.toml --threads 2 --frames 0 --out run");
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&shell(
+        dir.path(),
+        "ulimit -v 600000; \"$U\" simulate letters.toml --threads 2 --frames 0 --out run",
+    ));
     let block = "[[source]]\nshape = { box = { center = [0.48, 0.72, 0.48], size = [0.9, 1.4, 0.9] } }\n";
     fs::write(dir.path().join("boxes.toml"), block.repeat(100)).unwrap();
     let few = updraft(dir.path(), &["check", "boxes.toml", "--set", "solver.memory_limit=0.3"]);
@@ -224,8 +208,7 @@ fn meshes_are_read_or_refused_in_our_own_words() {
         let set = format!("solid=[{{ shape = {{ mesh = '{}' }}, scale = 0.2 }}]", seed(name));
         updraft(dir.path(), &["check", "plume", "--set", &set])
     };
-    let marked = check("obj/byte-order-mark.obj");
-    assert!(marked.status.success(), "{}", stderr(&marked));
+    succeeded(&check("obj/byte-order-mark.obj"));
     refused(&check("stl/truncated.stl"), "it is cut short: its 4 triangles take 284 bytes, and it has 150");
     refused(&check("stl/claims.stl"), "its 4294967295 triangles take");
 }
@@ -240,13 +223,11 @@ fn a_table_replaces_a_link_as_a_picture_does() {
     symlink(&mine, &table).unwrap();
     let args = [&["simulate", "plume", "--frames", "1", "--out", "run", "--quiet"], SMALL].concat();
     refused(&updraft(dir.path(), &args), "run/stats.csv exists already");
-    let output = updraft(dir.path(), &[&args[..], &["--force"]].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&args[..], &["--force"]].concat());
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine", "nothing was written through the link");
     assert!(fs::symlink_metadata(&table).unwrap().is_file());
     fs::set_permissions(&table, fs::Permissions::from_mode(0o444)).unwrap();
-    let output = updraft(dir.path(), &[&args[..], &["--force"]].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&args[..], &["--force"]].concat());
     assert_eq!(fs::metadata(&table).unwrap().permissions().mode() & 0o777, 0o444);
     assert!(fs::read_to_string(&table).unwrap().lines().count() > 1);
 }
@@ -257,7 +238,7 @@ fn overtaken(name: &str) -> Option<(tempfile::TempDir, Child)> {
     let args =
         [&["render", "plume", "--frames", "1-400", "--size", "64x48", "--cpu", "--out", "a.####.png"], SMALL]
             .concat();
-    let mut child = command(dir.path(), &args).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut child = start(dir.path(), &args);
     while !dir.path().join("a.0001.png").exists() {
         assert!(child.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(2));
@@ -286,16 +267,12 @@ fn a_file_that_appears_during_the_run_is_not_overwritten() {
 
 #[test]
 fn a_run_says_which_signal_stopped_it() {
-    for (signal, said) in [("TERM", "by SIGTERM"), ("INT", "by Ctrl-C"), ("HUP", "by SIGHUP")] {
+    for (name, said) in [("TERM", "by SIGTERM"), ("INT", "by Ctrl-C"), ("HUP", "by SIGHUP")] {
         let dir = folder();
         let args = [&["simulate", "plume", "--frames", "1-100000", "--out", "run"], SMALL].concat();
-        let child = command(dir.path(), &args).stderr(Stdio::piped()).spawn().expect("the command starts");
-        let began = Instant::now();
-        while !dir.path().join("run/stats.csv").exists() && began.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
-        assert!(sent.unwrap().success());
+        let child = start(dir.path(), &args);
+        wait_for("its table", || dir.path().join("run/stats.csv").exists());
+        signal(&child, name);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         assert!(stderr(&output).contains(&format!("stopped: {said}")), "{}", stderr(&output));
@@ -344,8 +321,7 @@ fn numbers_out_of_range_are_refused_with_their_argument() {
 fn formats_and_fields_named_twice_are_written_once() {
     let dir = folder();
     let twice = ["--format", "npz,npz", "--fields", "u,red,u", "--out", "run"];
-    let output = updraft(dir.path(), &[&["simulate", "plume", "--frames", "1"], &twice[..], SMALL].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &[&["simulate", "plume", "--frames", "1"], &twice[..], SMALL].concat());
     assert_eq!(files(&dir.path().join("run")), ["fields.0001.npz", "scene.toml", "stats.csv"]);
 }
 
@@ -382,8 +358,7 @@ fn a_flow_that_outruns_its_steps_is_reported() {
     let dir = folder();
     let flow = ["--set", "initial.u=4e5", "--set", "domain.walls=periodic", "--set", "time.max_substeps=1"];
     let args = [&["simulate", "plume", "--frames", "3", "--out", "run"], SMALL, &flow].concat();
-    let output = updraft(dir.path(), &args);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = done(dir.path(), &args);
     assert_eq!(
         stderr(&output).matches("the flow has outrun its time step").count(),
         1,
@@ -443,7 +418,7 @@ fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
     }
     let dir = folder();
     let output = film(dir.path(), "hang", &[]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&output);
     assert!(
         stderr(&output).contains("ffmpeg cannot be used: -version: it did not answer"),
         "{}",
@@ -459,8 +434,7 @@ fn a_film_may_have_a_colon_in_its_name() {
     let args =
         [&["render", "plume", "--frames", "1-3", "--size", "64x48", "--cpu", "--out", "a:b.mp4"], SMALL]
             .concat();
-    let output = updraft(dir.path(), &args);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = done(dir.path(), &args);
     if stderr(&output).contains("no ffmpeg here") {
         eprintln!("SKIPPED: {}", stderr(&output));
         return;

@@ -1,10 +1,15 @@
 //! A run that is killed at random moments and resumed each time ends with the files of an unbroken run.
 #![cfg(unix)]
 
+#[path = "common/command.rs"]
+mod command;
+
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
+
+use command::{contents, signal, start, succeeded, wait_for, words};
 
 const SCENE: &str = "
     [domain]
@@ -29,46 +34,26 @@ const SCENE: &str = "
     at = { solid = 0 }
 ";
 
-fn start(folder: &Path, out: &str, threads: &str, more: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_updraft"))
-        .current_dir(folder)
-        .args("simulate ball.toml --frames 0-24 --format vdb,vti,npz --quiet".split(' '))
-        .args(["--checkpoint-every", "3", "--threads", threads, "--out", out])
-        .args(more)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts")
+fn simulate(folder: &Path, out: &str, threads: &str, more: &[&str]) -> Child {
+    let run = words("simulate ball.toml --frames 0-24 --format vdb,vti,npz --quiet --checkpoint-every 3");
+    start(folder, &[&run[..], &["--threads", threads, "--out", out], more].concat())
 }
 
 fn finish(child: Child) {
-    let output = child.wait_with_output().expect("the command ends");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    succeeded(&child.wait_with_output().expect("the command ends"));
 }
 
-/// Files of a run by name, without the parts that may differ: stage times in stats.csv, the checkpoint, which has the
-/// length of stats.csv, and `scene.toml`, which has the number of threads.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
-    let mut files: BTreeMap<_, _> = entries
-        .map(|entry| {
-            let bytes = std::fs::read(entry.path()).expect("a file");
-            (entry.file_name().to_string_lossy().into_owned(), bytes)
-        })
-        .collect();
+/// Files of a run by name, without those that may differ: the checkpoint, which has the length of stats.csv, and
+/// `scene.toml`, which has the number of threads.
+fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = contents(folder);
     assert!(files.remove("checkpoint").is_some() && files.remove("scene.toml").is_some());
-    let stats = String::from_utf8(files["stats.csv"].clone()).expect("text");
-    let columns =
-        stats.lines().next().expect("a header").split(',').take_while(|name| !name.starts_with("ms_"));
-    let count = columns.count();
-    let numbers = stats.lines().map(|line| line.split(',').take(count).collect::<Vec<_>>().join(","));
-    files.insert("stats.csv".into(), numbers.collect::<Vec<_>>().join("\n").into());
     files
 }
 
 #[track_caller]
 fn same(folder: &Path, whole: &BTreeMap<String, Vec<u8>>) {
-    let ours = files(folder);
+    let ours = results(folder);
     assert_eq!(ours.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>(), "the same files");
     for (name, bytes) in whole {
         assert!(ours[name] == *bytes, "{name} has other bytes than that of the unbroken run");
@@ -78,15 +63,15 @@ fn same(folder: &Path, whole: &BTreeMap<String, Vec<u8>>) {
 fn kill_often(wanted: u32) {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::write(dir.path().join("ball.toml"), SCENE).expect("a scene");
-    finish(start(dir.path(), "whole", "1", &[]));
-    let whole = files(&dir.path().join("whole"));
+    finish(simulate(dir.path(), "whole", "1", &[]));
+    let whole = results(&dir.path().join("whole"));
     assert_eq!(whole.len(), 3 * 25 + 1 + 4, "{:?}", whole.keys());
     let (mut kills, mut asked, mut runs, mut state) = (0, 0, 0, 12345u32);
     while kills + asked < wanted {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let out = format!("run{runs}");
         let threads = if state >> 20 & 1 == 0 { "1" } else { "2" };
-        let mut child = start(dir.path(), &out, threads, &["--resume", "--force"]);
+        let mut child = simulate(dir.path(), &out, threads, &["--resume", "--force"]);
         std::thread::sleep(Duration::from_micros(u64::from(state >> 8) % 90_000));
         match child.try_wait().expect("a status") {
             Some(_) => {
@@ -95,14 +80,7 @@ fn kill_often(wanted: u32) {
                 runs += 1;
             }
             None if state >> 21 & 3 == 0 => {
-                let id = child.id().to_string();
-                assert!(
-                    Command::new("sh")
-                        .args(["-c", &format!("kill -TERM {id}")])
-                        .status()
-                        .expect("kill")
-                        .success()
-                );
+                signal(&child, "TERM");
                 // Until the signal is caught it ends the process as usual.
                 child.wait().expect("it ends");
                 asked += 1;
@@ -115,7 +93,7 @@ fn kill_often(wanted: u32) {
         }
     }
     let out = format!("run{runs}");
-    finish(start(dir.path(), &out, "2", &["--resume", "--force"]));
+    finish(simulate(dir.path(), &out, "2", &["--resume", "--force"]));
     same(&dir.path().join(&out), &whole);
     eprintln!("{kills} killed, {asked} asked to end, {} runs finished", runs + 1);
 }
@@ -137,20 +115,12 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::write(dir.path().join("ball.toml"), SCENE).expect("a scene");
     let simulate = |out: &str, more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_updraft"));
-        command.current_dir(dir.path()).args(["simulate", "--frames", "0-60", "--out", out]).args(more);
-        command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the command starts")
+        start(dir.path(), &[&["simulate", "--frames", "0-60", "--out", out], more].concat())
     };
     finish(simulate("whole", &["ball.toml", "--format", "npz"]));
     let child = simulate("run", &["ball.toml", "--format", "npz"]);
-    for _ in 0..5000 {
-        if dir.path().join("run/fields.0005.npz").exists() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let id = child.id().to_string();
-    assert!(Command::new("sh").args(["-c", &format!("kill -INT {id}")]).status().expect("kill").success());
+    wait_for("its fifth frame", || dir.path().join("run/fields.0005.npz").exists());
+    signal(&child, "INT");
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
@@ -168,5 +138,5 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     for out in ["run", "whole"] {
         std::fs::write(dir.path().join(out).join("checkpoint"), "").expect("a file");
     }
-    same(&dir.path().join("run"), &files(&dir.path().join("whole")));
+    same(&dir.path().join("run"), &results(&dir.path().join("whole")));
 }

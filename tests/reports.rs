@@ -5,7 +5,7 @@ mod command;
 
 use std::process::Output;
 
-use command::{folder, refused, stderr, stdout, updraft};
+use command::{done, folder, refused, stderr, stdout, succeeded, updraft};
 
 fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
@@ -55,7 +55,7 @@ fn estimates_of_files_are_of_the_right_size() {
     let box_size = ["--set", "domain.cells=[32, 48, 32]", "--set", "domain.voxel=0.03"];
     let args = ["simulate", "plume", "--frames", "24", "--format", "npz,vti,vdb", "--checkpoint-every", "24"];
     let args = [&args[..], &["--out", "run", "--quiet"], &box_size].concat();
-    assert!(updraft(dir.path(), &args).status.success());
+    done(dir.path(), &args);
     let report = json(&updraft(dir.path(), &[&["check", "plume", "--json"][..], &box_size].concat()));
     let size = |name: &str| dir.path().join("run").join(name).metadata().unwrap().len() as f64;
     let disk = &report["disk_bytes"];
@@ -145,7 +145,7 @@ fn check_refuses_what_a_run_would_fail_on() {
         updraft(dir.path(), &[&["check", "plume", "--set", set][..], &small].concat())
     };
     write("good.npz", 0.5, "<f4");
-    assert!(check("initial.fields='good.npz'").status.success());
+    succeeded(&check("initial.fields='good.npz'"));
     write("nan.npz", f32::NAN, "<f4");
     refused(&check("initial.fields='nan.npz'"), "not finite");
     write("vast.npz", 1e9, "<f4");

@@ -6,7 +6,7 @@ mod command;
 use std::path::Path;
 use std::process::Command;
 
-use command::{command, folder, stderr, stdout, updraft, words};
+use command::{command, done, folder, stderr, stdout, succeeded, updraft, words};
 
 /// Writes the configuration that `command` finds.
 fn configure(folder: &Path, text: &str) {
@@ -17,8 +17,7 @@ fn configure(folder: &Path, text: &str) {
 #[test]
 fn doctor_reports_what_will_be_used() {
     let dir = folder();
-    let output = updraft(dir.path(), &["doctor"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let output = done(dir.path(), &["doctor"]);
     let text = stdout(&output);
     let names: Vec<&str> = text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     let wanted =
@@ -44,7 +43,7 @@ fn doctor_without_a_driver_names_the_cpu_and_succeeds() {
         .env("PATH", "")
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&output);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["pictures"]["renderer"], "cpu");
     assert!(json["opengl"]["error"].is_string() && json["ffmpeg"].is_null(), "{json}");
@@ -68,7 +67,7 @@ fn doctor_waits_for_programs_with_a_limit() {
             .env("UPDRAFT_PATIENCE", "1")
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+        succeeded(&output);
         serde_json::from_slice(&output.stdout).unwrap()
     };
     install("ffmpeg", "echo ffmpeg version 7.1 Copyright");
@@ -97,8 +96,7 @@ fn a_home_that_holds_no_configuration_has_no_defaults() {
         command.env_remove("XDG_CONFIG_HOME").env("HOME", "/dev/null").envs(more.iter().copied());
         command.output().unwrap()
     };
-    let output = check(&[]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&check(&[]));
     let named = check(&[("UPDRAFT_CONFIG", "/dev/null/config.toml")]);
     assert_eq!(named.status.code(), Some(2), "{}", stderr(&named));
 }
@@ -173,7 +171,7 @@ fn log_lines_are_filtered_by_the_environment_and_arguments_win() {
     let args = [words("render plume --frames 1 --size 16x12 --force"), words(small)].concat();
     let told = |name: &str, filter: &str, more: &[&str]| {
         let output = command(dir.path(), &[&args[..], more].concat()).env(name, filter).output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+        succeeded(&output);
         stderr(&output).contains("INFO") || stderr(&output).contains("DEBUG")
     };
     let is_gl = {
@@ -223,15 +221,13 @@ fn no_color_holds_on_a_terminal() {
 fn completions_and_manual_pages_name_every_command() {
     let dir = folder();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let output = updraft(dir.path(), &["completions", shell]);
-        assert!(output.status.success(), "{}", stderr(&output));
+        let output = done(dir.path(), &["completions", shell]);
         for name in ["simulate", "--checkpoint-every", "doctor"] {
             let wanted = if shell == "fish" { name.trim_start_matches('-') } else { name };
             assert!(stdout(&output).contains(wanted), "{shell} lacks {name}");
         }
     }
-    let output = updraft(dir.path(), &["man", "pages"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    done(dir.path(), &["man", "pages"]);
     for name in ["view", "render", "flipbook", "simulate", "bench", "scenes", "check", "doctor"] {
         let path = dir.path().join(format!("pages/updraft-{name}.1"));
         let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -6,7 +6,7 @@ mod command;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use command::words;
+use command::{done, words};
 use serde_json::{Value, json};
 use updraft::npz;
 use updraft::vdb::{self, Grid, Meta, Topology, Values};
@@ -35,16 +35,11 @@ fn python(script: &str, argument: &Path) -> String {
     text
 }
 
+/// Runs the command with a small box, which `args` may change.
+#[track_caller]
 fn updraft(folder: &Path, args: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_updraft"))
-        .current_dir(folder)
-        .args(&args[..1])
-        .args(["--quiet", "--set", "domain.cells=[20, 30, 16]", "--set", "domain.voxel=0.05"])
-        .args(["--set", "domain.detail=1"])
-        .args(&args[1..])
-        .output()
-        .expect("the command starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let small = words("--quiet --set domain.cells=[20,30,16] --set domain.voxel=0.05 --set domain.detail=1");
+    done(folder, &[&args[..1], &small, &args[1..]].concat());
 }
 
 fn write_floats(path: PathBuf, values: &[f32]) {

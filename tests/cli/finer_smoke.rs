@@ -2,22 +2,20 @@
 
 use std::path::Path;
 
-use super::command::{folder, refused, stderr, updraft, words};
-use super::files;
+use super::command::{done, files, folder, refused, stderr, succeeded, updraft, words};
 use updraft::npz::Array;
 
 /// Finer smoke through the flow in `dir`/run, in one go and in two, from frames that begin with 0 and with 1.
 fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     let detail = |more: &[&str]| updraft(dir, &[&["detail", "run", "-q", "--frames"], more].concat());
-    assert!(detail(&["1-6", "--out", "whole"]).status.success());
-    assert!(detail(&["1-4", "--out", "parts", "--checkpoint-every", "2"]).status.success());
+    succeeded(&detail(&["1-6", "--out", "whole"]));
+    succeeded(&detail(&["1-4", "--out", "parts", "--checkpoint-every", "2"]));
     refused(
         &updraft(dir, &["simulate", "--resume", "--frames", "1-6", "--out", "parts", "-q"]),
         "continue with `updraft detail RUN --resume`",
     );
     refused(&detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]), "differs in fluid and smoke");
-    let output = detail(&["1-6", "--out", "parts", "--resume"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&detail(&["1-6", "--out", "parts", "--resume"]));
     for frame in 1..7 {
         let [whole, parts] =
             ["whole", "parts"].map(|out| std::fs::read(dir.join(out).join(format!("fields.{frame:04}.npz"))));
@@ -27,13 +25,13 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     assert_eq!(lines("whole"), lines("parts"));
     // From the start, whose velocity is in no frame.
     std::fs::remove_file(dir.join("run/fields.0000.npz")).unwrap();
-    assert!(detail(&["0-0", "--out", "start", "--checkpoint-every", "1"]).status.success());
-    assert!(detail(&["6-6", "--out", "start", "--resume"]).status.success());
+    succeeded(&detail(&["0-0", "--out", "start", "--checkpoint-every", "1"]));
+    succeeded(&detail(&["6-6", "--out", "start", "--resume"]));
     let [whole, parts] = ["whole", "start"].map(|out| std::fs::read(dir.join(out).join("fields.0006.npz")));
     assert!(whole.unwrap() == parts.unwrap(), "resumed from the start");
     let simulate = ["simulate", "plume", "--frames", "1-2", "--checkpoint-every", "1", "--out", "own", "-q"];
     let tiny = ["--set", "domain.cells=[12, 8, 12]", "--set", "domain.voxel=0.06"];
-    assert!(updraft(dir, &[&simulate[..], &tiny].concat()).status.success());
+    done(dir, &[&simulate[..], &tiny].concat());
     refused(&detail(&["1-6", "--out", "own", "--resume"]), "continue with `updraft simulate --resume`");
 }
 
@@ -191,7 +189,7 @@ fn finer_smoke_in_a_run_whose_box_followed_it_is_refused() {
     let dir = folder();
     let tiny = "--set domain.cells=[16,16,16] --set domain.voxel=0.06 --set domain.follow=true -q";
     let simulate = "simulate plume --frames 0-1 --format npz --out run";
-    assert!(updraft(dir.path(), &[words(simulate), words(tiny)].concat()).status.success());
+    done(dir.path(), &[words(simulate), words(tiny)].concat());
     refused(&updraft(dir.path(), &["detail", "run", "-q"]), "its box followed the smoke");
     assert!(!dir.path().join("run-detail").exists());
 }
@@ -202,10 +200,9 @@ fn finer_smoke_follows_a_finished_run() {
     let dir = folder();
     let tiny = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08", "-q"];
     let simulate = ["simulate", "plume", "--frames", "0-6", "--format", "npz,vdb", "--out", "run"];
-    assert!(updraft(dir.path(), &[&simulate[..], &tiny].concat()).status.success());
+    done(dir.path(), &[&simulate[..], &tiny].concat());
     let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
-    let output = detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red"]));
     let finer = dir.path().join("run-detail");
     assert_eq!(
         files(&finer),
@@ -219,10 +216,8 @@ fn finer_smoke_follows_a_finished_run() {
     assert!(npz.by_name("u.npy").is_err());
     refused(&detail(&[]), "run-detail");
     let before = std::fs::read(finer.join("fields.0002.npz")).unwrap();
-    assert!(
-        detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red", "--skip-existing"]).status.success()
-    );
-    assert!(detail(&["--up", "3", "--frames", "2-2", "--fields", "red", "--force"]).status.success());
+    succeeded(&detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red", "--skip-existing"]));
+    succeeded(&detail(&["--up", "3", "--frames", "2-2", "--fields", "red", "--force"]));
     assert!(std::fs::read(finer.join("fields.0002.npz")).unwrap() == before, "the same bytes again");
     refused(&detail(&["--frames", "2-9", "--force"]), "frame 9 is after the last frame of the run, 6");
     refused(
@@ -235,8 +230,7 @@ fn finer_smoke_follows_a_finished_run() {
     for frame in 0..7 {
         let _ = std::fs::remove_file(dir.path().join(format!("run/fields.{frame:04}.npz")));
     }
-    let output = detail(&["--out", "of-vdb", "--frames", "3-3"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&detail(&["--out", "of-vdb", "--frames", "3-3"]));
     assert_eq!(files(&dir.path().join("of-vdb")), ["fields.0003.vdb", "scene.toml", "stats.csv"]);
     refused(
         &detail(&["--set", "solver.advection=cubic", "--force"]),

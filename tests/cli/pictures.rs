@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::command::{command, folder, stderr, stdout, updraft};
-use super::{SMALL, files, render};
+use super::command::{command, done, files, folder, stderr, stdout, succeeded, updraft};
+use super::{SMALL, render};
 
 /// Reads rows of RGB or RGBA bytes, the number of bytes per pixel, and the size.
 pub fn pixels(path: &Path) -> (Vec<u8>, usize, [u32; 2]) {
@@ -19,7 +19,7 @@ pub fn pixels(path: &Path) -> (Vec<u8>, usize, [u32; 2]) {
 fn pictures_are_of_the_asked_size_and_show_smoke() {
     let dir = folder();
     let output = render(dir.path(), "22-24", "out/a.####.png", &["--set", "render.floor=false"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&output);
     assert_eq!(files(&dir.path().join("out")), ["a.0022.png", "a.0023.png", "a.0024.png"]);
     assert_eq!(stdout(&output), "3 pictures: out/a.0022.png to out/a.0024.png\n");
     assert!(stderr(&output).contains("ms/step"), "plain progress lines: {}", stderr(&output));
@@ -40,8 +40,7 @@ fn pictures_are_of_the_asked_size_and_show_smoke() {
 #[test]
 fn moving_pictures_hold_every_frame() {
     let dir = folder();
-    let output = render(dir.path(), "1-5", "a.apng", &[]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&render(dir.path(), "1-5", "a.apng", &[]));
     let file = std::io::BufReader::new(std::fs::File::open(dir.path().join("a.apng")).unwrap());
     let reader = png::Decoder::new(file).read_info().unwrap();
     assert_eq!(reader.info().animation_control().map(|a| a.num_frames), Some(5));
@@ -97,8 +96,7 @@ fn frame_0_is_the_density_of_the_file() {
     std::fs::write(dir.path().join("cube.toml"), scene).unwrap();
     for (out, more) in [("a.exr", &[][..]), ("b.exr", &["--cpu"][..])] {
         let args = ["render", "cube.toml", "--frames", "0", "--out", out];
-        let output = updraft(dir.path(), &[&args[..], more].concat());
-        assert!(output.status.success(), "{}", stderr(&output));
+        done(dir.path(), &[&args[..], more].concat());
         let channel = exr_channels(&dir.path().join(out), [48, 48]);
         // The whole picture shows the cube: its front is 0.855 m high there, its middle 0.864 m.
         let height = 2.0 * 49.5 * 0.5_f32.to_radians().tan();
@@ -122,8 +120,7 @@ fn scattering_is_chosen_by_name() {
         let (out, set) = (format!("{name}.exr"), format!("render.medium.scattering={name}"));
         let medium = ["--set", "render.medium.paths=16", "--set", "render.medium.extinction=40"];
         let more = [&["--size", "32x24", "--set", &set], &medium[..]].concat();
-        let output = render(dir.path(), "24", &out, &more);
-        assert!(output.status.success(), "{}", stderr(&output));
+        succeeded(&render(dir.path(), "24", &out, &more));
         let reds = exr_channels(&dir.path().join(out), [32, 24])("R");
         reds.iter().sum::<f32>() / reds.len() as f32
     });
@@ -157,8 +154,7 @@ fn without_opengl_pictures_are_drawn_on_the_cpu() {
 #[test]
 fn exr_has_radiance_alpha_and_depth() {
     let dir = folder();
-    let output = render(dir.path(), "24", "a.exr", &["--cpu", "--size", "80x60"]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    succeeded(&render(dir.path(), "24", "a.exr", &["--cpu", "--size", "80x60"]));
     let channel = exr_channels(&dir.path().join("a.exr"), [80, 60]);
     assert!(channel("R").iter().any(|&x| x > 0.1), "something is lit");
     let alpha = channel("A");
