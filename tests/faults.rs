@@ -3,6 +3,8 @@
 //! The full disk is a small tmpfs: mounting one needs root on Linux, elsewhere those tests are skipped.
 #![cfg(unix)]
 
+#[path = "common/chance.rs"]
+mod chance;
 #[path = "common/command.rs"]
 mod command;
 
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use chance::Chance;
 use command::{command, signal, start, stderr, succeeded, updraft, wait_for, words};
 
 const SMALL: &[&str] =
@@ -264,12 +267,11 @@ fn kills(name: &str, args: &[&str], count: u32) {
     };
     let began = std::time::Instant::now();
     assert!(start().wait().expect("an end").success(), "{name}");
-    let whole = began.elapsed().as_micros() as u64;
-    let (mut killed, mut state) = (0, 99u64);
+    let whole = began.elapsed().as_micros() as usize;
+    let (mut killed, mut chance) = (0, Chance(0x9e37_79b9_7f4a_7c15));
     while killed < count {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut child = start();
-        std::thread::sleep(Duration::from_micros((state >> 20) % whole));
+        std::thread::sleep(Duration::from_micros(chance.below(whole) as u64));
         killed += u32::from(child.try_wait().expect("a status").is_none());
         child.kill().expect("a process");
         child.wait().expect("an end");
@@ -330,7 +332,7 @@ fn a_save_killed_a_hundred_times_leaves_a_whole_scene() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.toml");
     let wanted = updraft::scene::Scene::load("fog", &[]).unwrap().text().unwrap();
-    let mut state = 7u64;
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     for n in 0..100 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "saves_over_and_over", "--ignored"])
@@ -342,8 +344,7 @@ fn a_save_killed_a_hundred_times_leaves_a_whole_scene() {
         if n == 0 {
             wait_for("the first scene", || path.exists());
         }
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        std::thread::sleep(Duration::from_micros(5000 + (state >> 30) % 20_000));
+        std::thread::sleep(Duration::from_micros(5000 + chance.below(20_000) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), wanted, "kill {n}");

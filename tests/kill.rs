@@ -1,6 +1,8 @@
 //! A run that is killed at random moments and resumed each time ends with the files of an unbroken run.
 #![cfg(unix)]
 
+#[path = "common/chance.rs"]
+mod chance;
 #[path = "common/command.rs"]
 mod command;
 
@@ -9,6 +11,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
+use chance::Chance;
 use command::{contents, signal, start, succeeded, wait_for, words};
 
 const SCENE: &str = "
@@ -66,20 +69,20 @@ fn kill_often(wanted: u32) {
     finish(simulate(dir.path(), "whole", "1", &[]));
     let whole = results(&dir.path().join("whole"));
     assert_eq!(whole.len(), 3 * 25 + 1 + 4, "{:?}", whole.keys());
-    let (mut kills, mut asked, mut runs, mut state) = (0, 0, 0, 12345u32);
+    let (mut kills, mut asked, mut runs) = (0, 0, 0);
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
     while kills + asked < wanted {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let out = format!("run{runs}");
-        let threads = if state >> 20 & 1 == 0 { "1" } else { "2" };
+        let threads = chance.one(&["1", "2"]);
         let mut child = simulate(dir.path(), &out, threads, &["--resume", "--force"]);
-        std::thread::sleep(Duration::from_micros(u64::from(state >> 8) % 90_000));
+        std::thread::sleep(Duration::from_micros(chance.below(90_000) as u64));
         match child.try_wait().expect("a status") {
             Some(_) => {
                 finish(child);
                 same(&dir.path().join(&out), &whole);
                 runs += 1;
             }
-            None if state >> 21 & 3 == 0 => {
+            None if chance.below(4) == 0 => {
                 signal(&child, "TERM");
                 // Until the signal is caught it ends the process as usual.
                 child.wait().expect("it ends");

@@ -4,6 +4,10 @@
 //! Whatever the worker's interface passes to a solver, its fields stay finite and its energy bounded. Smoke and
 //! heat that are in the box, left it or faded are those that sources emitted.
 
+#[path = "common/chance.rs"]
+mod chance;
+
+use chance::Chance;
 use updraft::grid::Dims;
 use updraft::parameter;
 use updraft::solver::{
@@ -13,20 +17,7 @@ use updraft::solver::{
 };
 use updraft::worker::limits;
 
-struct Chance(u64);
-
 impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n
-    }
-
     /// A number from −1 to 1, often an end, a zero or a tiny one.
     fn unit(&mut self) -> f32 {
         match self.below(8) {

@@ -1,27 +1,9 @@
 //! Random changes of inputs, for the tests of hostile files.
 
-/// Xorshift64*, good enough for choices.
-pub struct Chance(pub u64);
+#[path = "chance.rs"]
+mod chance;
 
-impl Chance {
-    /// 64 random bits.
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 16) as usize % n.max(1)
-    }
-
-    /// One of a list.
-    pub fn one<'t, T: ?Sized>(&mut self, of: &[&'t T]) -> &'t T {
-        of[self.below(of.len())]
-    }
-}
+pub use chance::Chance;
 
 /// Words that are likely to cause errors.
 const WORDS: &[&[u8]] = &[
