@@ -39,6 +39,15 @@ struct Off {
     local: f32,
 }
 
+impl Off {
+    /// Asserts bounds of the mean's distance from 1 and of the local errors.
+    #[track_caller]
+    fn within(self, what: &str, mean: f32, local: f32) {
+        println!("{what}: {:.3}, {:.3}", self.mean, self.local);
+        assert!((self.mean - 1.0).abs() < mean && self.local < local, "{what}: {self:?}");
+    }
+}
+
 fn shape(name: &str) -> Snapshot {
     let (dims, h) = (Dims::new([CELLS; 3]).unwrap(), 1.0 / CELLS as f32);
     // Density falls to 0 over the width of a cell.
@@ -202,9 +211,8 @@ fn smoke_is_as_bright_as_traced() {
         let many = picture(&mut renderer, &snapshot, &look(case));
         let traced = truth(&snapshot, case, false, u32::MAX, 8);
         for channel in [0, 1] {
-            let Off { mean, local } = off(&many, &traced, channel);
-            println!("{case:?}, albedo {}: {mean:.3}, {local:.3}", ALBEDO[channel]);
-            assert!((mean - 1.0).abs() < 0.05 && local < 0.12, "{case:?}: {mean}, {local}");
+            let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
+            off(&many, &traced, channel).within(&what, 0.05, 0.12);
         }
     }
 }
@@ -219,9 +227,8 @@ fn smoke_that_scatters_forward_is_as_bright_as_traced() {
         let many = picture(&mut renderer(true), &snapshot, &look(case));
         let traced = truth(&snapshot, case, true, u32::MAX, 128);
         for channel in [0, 1] {
-            let Off { mean, local } = off(&many, &traced, channel);
-            println!("{case:?}, albedo {}: {mean:.3}, {local:.3}", ALBEDO[channel]);
-            assert!((mean - 1.0).abs() < 0.06 && local < 0.09, "{case:?}: {mean}, {local}");
+            let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
+            off(&many, &traced, channel).within(&what, 0.06, 0.09);
         }
     }
 }
@@ -234,9 +241,9 @@ fn fine_light_in_dense_smoke_is_as_bright_as_traced() {
         let case = Case { shape: name, light, extinction: 100.0, g };
         let snapshot = shape(name);
         let marched = picture(&mut renderer(true), &snapshot, &look(case));
-        let Off { mean, local } = off(&marched, &truth(&snapshot, case, true, u32::MAX, 32), channel);
-        println!("{case:?}, albedo {}: {mean:.3}, {local:.3}", ALBEDO[channel]);
-        assert!((mean - 1.0).abs() < 0.07 && local < 0.10, "{case:?}: {mean}, {local}");
+        let traced = truth(&snapshot, case, true, u32::MAX, 32);
+        let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
+        off(&marched, &traced, channel).within(&what, 0.07, 0.10);
     }
 }
 
@@ -247,10 +254,8 @@ fn light_scattered_once_is_as_bright_as_traced() {
         let case = Case { shape: name, light, extinction, g: 0.6 };
         let (snapshot, mut renderer) = (shape(name), CpuRenderer::new());
         let look = Look { scattering: Scattering::Single, ..look(case) };
-        let Off { mean, local } =
-            off(&picture(&mut renderer, &snapshot, &look), &truth(&snapshot, case, false, 1, 32), 2);
-        println!("{case:?}: {mean:.3}, {local:.3}");
-        assert!((mean - 1.0).abs() < 0.02 && local < 0.05, "{case:?}: {mean}, {local}");
+        let marched = picture(&mut renderer, &snapshot, &look);
+        off(&marched, &truth(&snapshot, case, false, 1, 32), 2).within(&format!("{case:?}"), 0.02, 0.05);
     }
 }
 
@@ -258,16 +263,12 @@ fn light_scattered_once_is_as_bright_as_traced() {
 /// linear between points they were 0.57 and 0.68.
 #[test]
 fn light_turns_within_dense_cells() {
-    for (name, light, mean_within, local_within) in
-        [("ball", "back", 0.10, 0.28), ("slab", "side", 0.05, 0.12)]
-    {
+    for (name, light, mean, local) in [("ball", "back", 0.10, 0.28), ("slab", "side", 0.05, 0.12)] {
         let case = Case { shape: name, light, extinction: 100.0, g: 0.6 };
         let snapshot = shape(name);
         let look = Look { scattering: Scattering::Single, ..look(case) };
         let marched = picture(&mut renderer(true), &snapshot, &look);
-        let Off { mean, local } = off(&marched, &truth(&snapshot, case, true, 1, 32), 2);
-        println!("{case:?}: {mean:.3}, {local:.3}");
-        assert!((mean - 1.0).abs() < mean_within && local < local_within, "{case:?}: {mean}, {local}");
+        off(&marched, &truth(&snapshot, case, true, 1, 32), 2).within(&format!("{case:?}"), mean, local);
     }
 }
 
@@ -303,9 +304,7 @@ fn an_environment_lights_smoke_as_traced() {
     let bright = in_environment(25.0, |d| if d[0] > 0.5 { 4.0 } else { 0.2 });
     let mut renderer = CpuRenderer::new();
     let marched = picture(&mut renderer, &snapshot, &bright);
-    let Off { mean, local } = off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1);
-    println!("{mean:.3}, {local:.3}");
-    assert!((mean - 1.0).abs() < 0.08 && local < 0.2, "{mean}, {local}");
+    off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1).within("environment", 0.08, 0.2);
 }
 
 /// Lights around a ball of smoke, by name.
@@ -337,15 +336,9 @@ fn further_lights_are_as_bright_as_traced() {
             let mut renderer = CpuRenderer::new();
             let marched = picture(&mut renderer, &snapshot, &of);
             let traced = two_traced(&mut renderer, &snapshot, &of, 16);
-            let Off { mean, local } = off(&marched, &traced, 1);
-            println!("{name}, {extinction} 1/m, g {g}: {mean:.3}, {local:.3}");
             // A light within dense smoke is no point, and light that is scattered forward close to it is left out.
-            let [mean_within, local_within] =
-                if name == "point within" { [0.15, 0.30] } else { [0.06, 0.18] };
-            assert!(
-                (mean - 1.0).abs() < mean_within && local < local_within,
-                "{name}, {extinction}, {g}: {mean}, {local}"
-            );
+            let [mean, local] = if name == "point within" { [0.15, 0.30] } else { [0.06, 0.18] };
+            off(&marched, &traced, 1).within(&format!("{name}, {extinction} 1/m, g {g}"), mean, local);
         }
     }
 }
