@@ -7,9 +7,12 @@ use std::sync::atomic::AtomicBool;
 use common::{SCHEMES, advance, all, bits, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Ambient, BoundaryCondition, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT,
-    Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, Params,
+    Region, SCALAR_LIMIT, Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
 };
+
+const OPEN_ALONG_X: BoundaryConditions =
+    [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
 
 /// A box open along x with a wind of 1 m/s and the given smoke.
 fn wind(
@@ -18,9 +21,7 @@ fn wind(
     scheme: Advection,
     smoke: impl Fn([f32; 3]) -> [f32; 4] + Send + Sync,
 ) -> Solver {
-    let sides =
-        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
-    let mut solver = Solver::new(config(cells, h, sides, scheme), inert(), vec![]).unwrap();
+    let mut solver = Solver::new(config(cells, h, OPEN_ALONG_X, scheme), inert(), vec![]).unwrap();
     solver.fill(|component, _| if component == 0 { 1.0 } else { 0.0 }, smoke);
     solver
 }
@@ -401,10 +402,8 @@ fn decay_is_exponential_and_does_not_depend_on_the_step() {
 #[test]
 fn friction_slows_the_flow_exponentially() {
     let params = Params { friction: 1.5, ..inert() };
-    let sides =
-        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
     let mut solver =
-        Solver::new(config([8, 8, 8], 0.1, sides, Advection::MacCormack), params, vec![]).unwrap();
+        Solver::new(config([8, 8, 8], 0.1, OPEN_ALONG_X, Advection::MacCormack), params, vec![]).unwrap();
     solver.fill(|c, _| if c == 0 { 0.1 } else { 0.0 }, |_| [0.0; 4]);
     advance(&mut solver, 0.1, 10);
     assert!((solver.stats().max_speed / (0.1 * (-1.5f32).exp()) - 1.0).abs() < 1e-4);
@@ -433,21 +432,29 @@ fn confinement_feeds_swirl_and_scales_with_the_cell() {
     assert!((1.3..3.0).contains(&ratio), "ε h: half the cell should give about half the gain, not 1/{ratio}");
 }
 
-/// Along v = x² the vorticity 2x points along z and grows along x: the acceleration is −2x ε h along y.
-#[test]
-fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
+/// The acceleration along y by confinement of the flow v = `profile`(x), over ε h, at x of the inner cells.
+fn confinement(profile: impl Fn(f32) -> f32 + Sync) -> Vec<(f32, f32)> {
     let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
     let sides =
         [[BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2]];
     let config = config([32, 8, 4], h, sides, Advection::Cubic);
     let mut solver = Solver::new(config, Params { vorticity: epsilon, ..inert() }, vec![]).unwrap();
-    solver.fill(|c, [x, ..]| if c == 1 { x * x } else { 0.0 }, |_| [0.0; 4]);
+    solver.fill(|c, [x, ..]| if c == 1 { profile(x) } else { 0.0 }, |_| [0.0; 4]);
     advance(&mut solver, dt, 1);
-    for i in 4..28 {
+    let at = |i: usize| {
         let x = (i as f32 + 0.5) * h;
-        let gained = solver.velocity()[1][solver.layout().at(i, 3, 2)] - x * x;
-        let share = gained / (-2.0 * x * epsilon * h * dt);
-        assert!((share - 1.0).abs() < 0.02, "cell {i}: {share} of the acceleration");
+        let gained = solver.velocity()[1][solver.layout().at(i as isize, 3, 2)] - profile(x);
+        (x, gained / (epsilon * h * dt))
+    };
+    (4..28).map(at).collect()
+}
+
+/// Along v = x² the vorticity 2x points along z and grows along x: the acceleration is −2x ε h along y.
+#[test]
+fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
+    for (x, acceleration) in confinement(|x| x * x) {
+        let share = acceleration / (-2.0 * x);
+        assert!((share - 1.0).abs() < 0.02, "at {x}: {share} of the acceleration");
     }
 }
 
@@ -474,18 +481,9 @@ fn the_strength_of_confinement_is_a_rate() {
 /// A uniform vorticity has a gradient of rounding, which has a direction too.
 #[test]
 fn confinement_does_not_act_where_the_vorticity_is_uniform() {
-    let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
-    let sides =
-        [[BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2]];
-    let config = config([32, 8, 4], h, sides, Advection::Cubic);
-    let mut solver = Solver::new(config, Params { vorticity: epsilon, ..inert() }, vec![]).unwrap();
-    let shear = |x: f32| 0.3 + 1.7 * x;
-    solver.fill(|c, [x, ..]| if c == 1 { shear(x) } else { 0.0 }, |_| [0.0; 4]);
-    advance(&mut solver, dt, 1);
-    for i in 4..28 {
-        let gained = solver.velocity()[1][solver.layout().at(i, 3, 2)] - shear((i as f32 + 0.5) * h);
-        let share = gained / (1.7 * epsilon * h * dt);
-        assert!(share.abs() < 0.01, "cell {i}: {share} of the acceleration at an edge of the vorticity");
+    for (x, acceleration) in confinement(|x| 0.3 + 1.7 * x) {
+        let share = acceleration / 1.7;
+        assert!(share.abs() < 0.01, "at {x}: {share} of the acceleration at an edge of the vorticity");
     }
 }
 
@@ -585,9 +583,7 @@ fn growing_smoke_is_bounded_and_empty_cells_stay_empty() {
 
 #[test]
 fn substeps_follow_the_flow() {
-    let sides =
-        [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
-    let mut config = config([20, 4, 4], 0.1, sides, Advection::MacCormack);
+    let mut config = config([20, 4, 4], 0.1, OPEN_ALONG_X, Advection::MacCormack);
     config.time = TimeControl { cfl: 2.0, max_substeps: 4 };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
