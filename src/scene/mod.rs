@@ -136,6 +136,9 @@ impl Scene {
         if !self.fills.is_empty() {
             solver.fill_regions(&self.fills);
         }
+        if self.initial.is_empty() && self.fills.is_empty() {
+            solver.settle();
+        }
         Ok(solver)
     }
 

@@ -579,3 +579,52 @@ fn a_run_elsewhere_is_not_limited_by_this_machine() {
     let text = "[domain]\ncells = [1280, 1280, 1280]\n";
     assert!(Scene::parse_shared("s", text, &[], Share::elsewhere(64)).is_ok());
 }
+
+/// What has no effect changes nothing: with it or without it the air begins to move in the same way.
+#[test]
+fn a_scene_starts_alike_with_and_without_initial_fields() {
+    let inflow = "walls = { x_min = { inflow = { velocity = [0.5, 0, 0], red = 2 } }, x_max = 'open' }";
+    let open = "walls = { x = 'open' }";
+    let piston = "[[solid]]\nshape = { box = { size = [0.2, 1, 1] } }\n\
+                  keyframes = [[0, [0.4, 0.2, 0.2]], [0.5, [0.6, 0.2, 0.2]]]\n";
+    for (walls, solids) in [(inflow, ""), (open, piston)] {
+        let text =
+            format!("source = []\n[domain]\ncells = [20, 8, 8]\nvoxel = 0.05\n{walls}\n{solids}[initial]\n");
+        let mut runs = ["", "blue = '0'"].map(|initial| {
+            let scene = Scene::parse("s.toml", &format!("{text}{initial}")).unwrap();
+            let solver = scene.solver().unwrap();
+            assert_eq!(solver.stats().left, Some([0.0; 4]), "the first row has all columns");
+            solver
+        });
+        for step in 0..3 {
+            let [without, with] = &mut runs;
+            assert_eq!(without.velocity(), with.velocity(), "{walls}, step {step}");
+            assert_eq!(without.scalars(), with.scalars(), "{walls}, step {step}");
+            assert_eq!(without.solid_forces(), with.solid_forces(), "{walls}, step {step}");
+            runs.iter_mut().for_each(|solver| solver.step(0.04).map(drop).unwrap());
+        }
+        let pushed = runs[0].solid_forces().first().map_or(-1.0, |force| force[0]);
+        assert!(pushed < 0.0, "the first step pushes the piston back");
+    }
+}
+
+/// An inflow brings its smoke from the first instant on, at any length of the steps.
+#[test]
+fn an_inflow_brings_its_smoke_from_the_start() {
+    let text = "source = []\n[domain]\ncells = [20, 8, 8]\nvoxel = 0.05\n\
+                walls = { x_min = { inflow = { velocity = [0.5, 0, 0], red = 2 } }, x_max = 'open', z = 'periodic' }\n\
+                [smoke.red]\ndissipation = 0\n";
+    let scene = Scene::parse("s.toml", text).unwrap();
+    for steps in [3, 12] {
+        let from_scene = scene.solver().unwrap();
+        let built = Solver::new(scene.config.clone(), scene.params.clone(), vec![]).unwrap();
+        for mut solver in [from_scene, built] {
+            (0..steps).for_each(|_| solver.step(0.5 / steps as f32).map(drop).unwrap());
+            assert!(
+                (solver.stats().mass[0] / 0.08 - 1.0).abs() < 1e-5,
+                "{steps} steps: {:?}",
+                solver.stats().mass
+            );
+        }
+    }
+}

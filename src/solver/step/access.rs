@@ -146,7 +146,7 @@ impl Solver {
             fields.empty_solids();
             fields.fill_scalars();
         });
-        if fills.iter().any(|fill| fill.velocity.is_some()) {
+        if self.fields.disturbed || fills.iter().any(|fill| fill.velocity.is_some()) {
             self.project(&Halt::never());
         }
         self.measure();

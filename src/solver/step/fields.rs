@@ -25,7 +25,9 @@ use crate::solver::storage::cells::Cells;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{self, PerThread};
-use crate::solver::{Advection, Ambient, Config, Integrator, Params, StepStats, Turbulence};
+use crate::solver::{
+    Advection, Ambient, BoundaryCondition, Config, Integrator, Params, StepStats, Turbulence,
+};
 
 /// The fields of a solver. `transport.rs` advects them.
 pub struct Fields {
@@ -153,7 +155,11 @@ impl Fields {
             detail: Detail::new(config, layout, threads, ranks),
             budget: Budget::default(),
             projected: 0.0,
-            disturbed: false,
+            disturbed: config
+                .sides
+                .as_flattened()
+                .iter()
+                .any(|side| matches!(side, BoundaryCondition::Inflow(_))),
             planes_crossed: 0.0,
             entering: Vec::new(),
             walls,

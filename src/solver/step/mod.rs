@@ -244,6 +244,14 @@ impl Solver {
             self.fields.set_time(0.0);
             self.fields.move_solids(0.0, [0.0; 2]);
         });
+        self.settle();
+    }
+
+    /// Gives the velocity its values at sides and solids, removes its divergence, and measures all fields; no time passes. The first
+    /// step after a change does the same.
+    pub fn settle(&mut self) {
+        self.project(&Halt::never());
+        self.measure();
     }
 
     /// Upper bounds of the speed that turbulence added in the last substep, and of what it would add in shorter ones \[m/s\]; 0 without
@@ -321,7 +329,9 @@ impl Solver {
 
     fn substeps(&mut self, dt: f32, halt: &Halt) -> Result<(), SolverError> {
         if self.fields.disturbed {
-            self.fields.move_solids(self.stats.time, [0.0, dt]);
+            // At the beginning solids are at rest: the first step sets the air around them in motion, and counts its force.
+            let ahead = if self.stats.step == 0 { 0.0 } else { dt };
+            self.fields.move_solids(self.stats.time, [0.0, ahead]);
             self.project(halt);
         }
         self.fields.clear_gains();
