@@ -309,3 +309,34 @@ fn conservative_advection_is_the_same_on_any_number_of_threads() {
     };
     assert_eq!(run(1), run(3));
 }
+
+/// What a source emits decays while it is emitted: what is there, what has faded and what was emitted do not depend on the step.
+#[test]
+fn emission_into_decaying_smoke_does_not_depend_on_the_step() {
+    let rates = [2.0f32, 10.0, 0.0, -0.5];
+    let mut params = Params { cooling: rates[3], heat_buoyancy: 0.0, ..inert() };
+    for (smoke, rate) in params.smoke.iter_mut().zip(rates) {
+        *smoke = Smoke { dissipation: rate, buoyancy: 0.0, ..*smoke };
+    }
+    let region = Region::sphere([0.3; 3], 0.12);
+    let (start, stop, end) = (0.13f32, 0.81f32, 1.0f64);
+    for dt in [0.1f32, 0.04, 0.01] {
+        let source = Source { start, stop, ..Source::new(region.clone(), [1.0, 2.0, 1.0, 10.0]) };
+        let config = config([12, 12, 12], 0.05, all(BoundaryCondition::Closed), Advection::Conservative);
+        let mut solver = Solver::new(config, params.clone(), vec![source]).unwrap();
+        advance(&mut solver, dt, (end / f64::from(dt)).round() as usize);
+        let stats = solver.stats();
+        let held = [stats.mass[0], stats.mass[1], stats.mass[2], stats.heat];
+        let volume = stats.emitted[2] / f64::from(stop - start);
+        for c in 0..4 {
+            let (k, per_second) = (f64::from(rates[c]), volume * [1.0, 2.0, 1.0, 10.0][c]);
+            let emitted = per_second * f64::from(stop - start);
+            let since = |instant: f32| (-k * (end - f64::from(instant))).exp();
+            let exact = if k == 0.0 { emitted } else { per_second * (since(stop) - since(start)) / k };
+            assert!((held[c] / exact - 1.0).abs() < 2e-5, "step {dt}, quantity {c}: {} of {exact}", held[c]);
+            assert!((stats.emitted[c] / emitted - 1.0).abs() < 2e-5, "step {dt}, quantity {c}: emission");
+            let sum = held[c] + stats.faded.unwrap()[c] - stats.emitted[c];
+            assert!(sum.abs() < 2e-5 * emitted, "step {dt}, quantity {c}: the budget is off by {sum}");
+        }
+    }
+}

@@ -66,6 +66,39 @@ pub fn working(start: f32, stop: f32, time: f64, dt: f32) -> (f64, f32) {
     (from, (to - from).max(0.0) as f32)
 }
 
+/// A time in which sources emit, and what they emit decays.
+pub struct Span {
+    /// Its beginning \[s\].
+    pub time: f64,
+    /// Its length \[s\].
+    pub dt: f32,
+    /// Decay rates of red, green, blue and temperature \[1/s\].
+    pub rates: [f32; 4],
+}
+
+impl Span {
+    /// What is left at the end of what has been emitted at a rate of 1/s for the time `works` from `from` on: ∫ exp(−k (end − t)) dt.
+    fn left(&self, from: f64, works: f32) -> [f64; 4] {
+        let works = f64::from(works);
+        let rest = (self.time + f64::from(self.dt) - from - works).max(0.0);
+        self.rates.map(|rate| {
+            let rate = f64::from(rate);
+            let decayed = if rate == 0.0 { works } else { -(-rate * works).exp_m1() / rate };
+            // Finite, and not 0: the emission is in proportion to it.
+            ((-rate * rest).exp() * decayed).clamp(1e-30 * works, 1e30)
+        })
+    }
+}
+
+/// Sums over the cells of red, green, blue and temperature in a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Emission {
+    /// Added by sources.
+    pub emitted: [f64; 4],
+    /// The part of it that has decayed.
+    pub faded: [f64; 4],
+}
+
 /// A source with its covered cells.
 struct CoveredSource {
     source: Source,
@@ -126,33 +159,43 @@ impl Sources {
         self.list.iter().filter_map(|s| s.velocity).flatten().fold(0.0, |a: f32, b| a.max(b.abs()))
     }
 
-    /// Adds the emission between `time` and `time + dt`; no value exceeds `limit`. Returns the added sums
-    /// over the cells.
+    /// Adds the emission in `span` that is left at its end; no value exceeds `limit`. What is added to the cells `inside` solids does not
+    /// count.
     pub fn emit(
         &self,
-        time: f64,
-        dt: f32,
+        span: &Span,
         limit: f32,
         scalars: &mut [[f32; 4]],
-        (bricks, ranks): (&mut Bricks, &Ranks),
-    ) -> [f64; 4] {
-        let (mut emitted, grid) = ([0.0; 4], &self.grids[0]);
+        (inside, bricks, ranks): (&[u32], &mut Bricks, &Ranks),
+    ) -> Emission {
+        let (mut total, grid) = (Emission::default(), &self.grids[0]);
         for CoveredSource { source, cells, pattern, .. } in &self.covered {
-            let (from, works) = working(source.start, source.stop, time, dt);
+            let (from, works) = working(source.start, source.stop, span.time, span.dt);
             if works > 0.0 && source.rate != [0.0; 4] {
-                let amount = source.rate.map(|rate| rate * works);
+                let left = span.left(from, works);
+                let amount = [0, 1, 2, 3].map(|c| source.rate[c] * left[c] as f32);
                 let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
-                add_held(grid, ranks, cells, -1.0, scalars, &mut emitted);
+                let mut added = [0.0; 4];
+                let mut add_outside = |sign: f64, scalars: &[[f32; 4]]| {
+                    add_held(grid, ranks, cells, sign, scalars, &mut added);
+                    add_cells(ranks, inside, -sign, scalars, &mut added);
+                };
+                add_outside(-1.0, scalars);
                 for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
                     }
                 });
-                add_held(grid, ranks, cells, 1.0, scalars, &mut emitted);
+                add_outside(1.0, scalars);
+                for c in 0..4 {
+                    let emitted = added[c] * (f64::from(works) / left[c]);
+                    total.emitted[c] += emitted;
+                    total.faded[c] += emitted - added[c];
+                }
                 cells.each_row(|xs, j, k| bricks.touch(xs, j, k));
             }
         }
-        emitted
+        total
     }
 
     /// Gives the air inside the sources that work at `time` their velocities, of at most `limit` \[m/s\] along each axis.
@@ -177,6 +220,15 @@ fn add_held(grid: &Grid, ranks: &Ranks, cover: &Cover, sign: f64, scalars: &[[f3
                 }
             }
         });
+    });
+}
+
+/// Adds `sign` times the contents of `cells` to `sum`, those of one rank after another.
+fn add_cells(ranks: &Ranks, cells: &[u32], sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
+    ranks.in_turn(sum, |sum| {
+        for &at in cells {
+            (0..4).for_each(|c| sum[c] += sign * f64::from(scalars[at as usize][c]));
+        }
     });
 }
 

@@ -18,7 +18,7 @@ use crate::solver::project::{Cuts, Projector};
 use crate::solver::sides::GhostRules;
 use crate::solver::sides::profile::Profile;
 use crate::solver::solids::Obstacles;
-use crate::solver::sources::Sources;
+use crate::solver::sources::{Emission, Sources, Span};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
@@ -431,19 +431,19 @@ impl Fields {
         measured
     }
 
-    /// Adds the emission of the sources between `time` and `time + dt`, outside solids.
-    pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32) {
+    /// Adds the emission of the sources between `time` and `time + dt`, outside solids, as far as it has not decayed by then. `rates` are
+    /// those of decay \[1/s\].
+    pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32, rates: [f32; 4]) {
         let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
         let own = layout.own();
-        let mut emitted = sources.emit(time, dt, SCALAR_LIMIT, scalars, (bricks, walls.ranks()));
-        if let Some(obstacles) = obstacles {
-            walls.ranks().in_turn(&mut emitted, |emitted| {
-                for &at in obstacles.voxels.inside.iter().filter(|&&at| own.contains(&(at as usize))) {
-                    (0..4).for_each(|c| emitted[c] -= f64::from(scalars[at as usize][c]));
-                }
-            });
-        }
+        let inside = obstacles.as_ref().map_or(&[][..], |obstacles| &obstacles.voxels.inside);
+        let [first, end] =
+            [own.start, own.end].map(|from| inside.partition_point(|&at| (at as usize) < from));
+        let span = Span { time, dt, rates };
+        let Emission { emitted, faded } =
+            sources.emit(&span, SCALAR_LIMIT, scalars, (&inside[first..end], bricks, walls.ranks()));
         (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
+        (0..4).for_each(|c| self.budget.faded[c] += faded[c]);
         self.empty_solids();
         self.fill_scalars();
     }

@@ -173,7 +173,7 @@ impl Substep<'_> {
     }
 
     fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        fields.emit(self.sources, self.time, self.dt);
+        fields.emit(self.sources, self.time, self.dt, decay_rates(self.params));
         clock.lap(Stage::Sources)
     }
 
@@ -245,8 +245,13 @@ impl Clock<'_> {
 /// Decay factors of red, green, blue and temperature after `dt`: exp(−k Δt), so the look does not depend on
 /// the division into steps.
 fn decay(params: &Params, dt: f32) -> [f32; 4] {
+    decay_rates(params).map(|rate| decay_factor(rate, dt))
+}
+
+/// Decay rates of red, green, blue and temperature \[1/s\].
+fn decay_rates(params: &Params) -> [f32; 4] {
     let [r, g, b] = params.smoke.map(|s| s.dissipation);
-    [r, g, b, params.cooling].map(|rate| decay_factor(rate, dt))
+    [r, g, b, params.cooling]
 }
 
 /// exp(−rate · Δt), capped for rates below zero: ∞ · 0 would be NaN.
