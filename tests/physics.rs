@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use common::{SCHEMES, advance, all, bits, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Inflow, Integrator, Params,
-    Region, SCALAR_LIMIT, Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Force, ForceField, Inflow,
+    Integrator, Params, Region, SCALAR_LIMIT, Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
 };
 
 const OPEN_ALONG_X: BoundaryConditions =
@@ -632,4 +632,22 @@ fn a_frozen_flow_keeps_its_velocity_and_advects_smoke() {
     assert_eq!(dark, [5, 6, 7, 8, 9]);
     let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [1.0, 0.4, 0.0]);
     assert_eq!(solver.set_solids(vec![ball]), Err(SolverError::FrozenAroundSolids));
+}
+
+/// A steady force against friction: u = F/d (1 − e^(−d t)), of second order in all integrators that are.
+#[test]
+fn friction_damps_what_a_force_gives_meanwhile() {
+    let wind = Force::new(ForceField::Wind([1.0, 0.5, 0.0]));
+    for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {
+        let config = Config {
+            integrator,
+            ..config([8, 8, 8], 0.1, all(BoundaryCondition::Periodic), Advection::Cubic)
+        };
+        let mut solver = Solver::new(config, Params { friction: 1.5, ..inert() }, vec![]).unwrap();
+        solver.set_forces(vec![wind.clone()]);
+        advance(&mut solver, 0.1, 10);
+        let exact = (1.0 - (-1.5f32).exp()) / 1.5;
+        let got = solver.velocity_at_center(0, solver.layout().at(4, 4, 4));
+        assert!((got / exact - 1.0).abs() < 1e-3, "{integrator:?}: {got}, not {exact}");
+    }
 }

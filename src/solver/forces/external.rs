@@ -203,14 +203,23 @@ impl External {
         self.list.iter().filter(acts).map(Force::speed).fold(0.0, f32::max)
     }
 
-    /// Applies the forces to `velocity` between `time` and `time + dt`. No component exceeds `limit` \[m/s\].
-    pub fn apply(&self, time: f64, dt: f32, limit: f32, scalars: &[[f32; 4]], velocity: &mut Faces) {
+    /// Applies the forces to `velocity` between `time` and `time + dt`. Of what accelerates the air it gives the share `left`. No component
+    /// exceeds `limit` \[m/s\].
+    pub fn apply(
+        &self,
+        time: f64,
+        dt: f32,
+        [left, limit]: [f32; 2],
+        scalars: &[[f32; 4]],
+        velocity: &mut Faces,
+    ) {
         for (force, placed) in self.list.iter().zip(&self.placed) {
             let (from, acts) = working(force.start, force.stop, time, dt);
             if acts > 0.0 {
                 let time = from + 0.5 * f64::from(acts);
                 for (component, field) in velocity.iter_mut().enumerate() {
-                    let pass = Pass { grid: &self.grid, force, placed, component, time, dt: acts, limit };
+                    let pass =
+                        Pass { grid: &self.grid, force, placed, component, time, dt: acts, left, limit };
                     pass.sweep(scalars, field);
                 }
             }
@@ -270,6 +279,8 @@ struct Pass<'a> {
     time: f64,
     /// Duration for which it acts \[s\].
     dt: f32,
+    /// Share of an acceleration that it gives.
+    left: f32,
     limit: f32,
 }
 
@@ -304,8 +315,9 @@ impl Pass<'_> {
         let limit = self.limit;
         match self.force.drive {
             Drive::Accelerate => {
+                let dt = self.left * self.dt;
                 for (n, u) in faces.iter_mut().enumerate() {
-                    *u = (*u + self.dt * batch.weight[n] * batch.vector[n]).clamp(-limit, limit);
+                    *u = (*u + dt * batch.weight[n] * batch.vector[n]).clamp(-limit, limit);
                 }
             }
             Drive::Approach { rate } => {

@@ -178,7 +178,8 @@ impl Substep<'_> {
     }
 
     /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity before projection. Buoyancy and
-    /// external forces have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`.
+    /// external forces have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction damps what a
+    /// force gives meanwhile; between two halves of a force it damps the first one alone, which is of second order too.
     fn force(
         &self,
         fields: &mut Fields,
@@ -191,13 +192,15 @@ impl Substep<'_> {
         let Self { config, params, .. } = *self;
         let ambient = fields.ambient(params);
         let forces = body_forces(params, ambient, dt, config.h);
-        let buoyancy = forces.buoyancy.map(|b| (1.0 - ahead / dt) * b);
-        add(fields, &Forces { buoyancy, ..forces }, clock.halt);
+        let left = impulse_left(params.friction, dt);
+        let left_at_end = if ahead > 0.0 { 1.0 } else { left };
+        let buoyancy = forces.buoyancy.map(|b| left_at_end * (1.0 - ahead / dt) * b);
+        add(fields, &Forces { buoyancy, vorticity: left * forces.vorticity, ..forces }, clock.halt);
         clock.go_on()?;
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;
-        self.external.apply(from + f64::from(ahead), dt - ahead, limit, scalars, velocity);
+        self.external.apply(from + f64::from(ahead), dt - ahead, [left_at_end, limit], scalars, velocity);
         self.sources.drive(self.time, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }
@@ -257,6 +260,12 @@ fn decay_rates(params: &Params) -> [f32; 4] {
 /// exp(−rate · Δt), capped for rates below zero: ∞ · 0 would be NaN.
 fn decay_factor(rate: f32, dt: f32) -> f32 {
     (-rate * dt).exp().min(1e30)
+}
+
+/// Share of the impulse of a steady force that is left after `dt` if all motion decays meanwhile with `rate`: (1 − exp(−k Δt)) / (k Δt).
+fn impulse_left(rate: f32, dt: f32) -> f32 {
+    let decays = f64::from(rate) * f64::from(dt);
+    if decays == 0.0 { 1.0 } else { (-(-decays).exp_m1() / decays).min(1e30) as f32 }
 }
 
 fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {

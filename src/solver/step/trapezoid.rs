@@ -128,7 +128,7 @@ impl Fields {
                     scratch,
                 );
             }
-            external.apply(time, ahead, forces.limit, lifting.0, advected);
+            external.apply(time, ahead, [1.0, forces.limit], lifting.0, advected);
         }
         let Self { velocity, advected, obstacles, .. } = self;
         if let Some(obstacles) = obstacles {
