@@ -29,7 +29,7 @@ pub(super) struct Share {
 }
 
 /// Number of floats of [`Share`] for lines of `count` along each axis, with N values each.
-fn across<const N: usize>(axis: usize, count: [usize; 3]) -> usize {
+pub(super) fn across<const N: usize>(axis: usize, count: [usize; 3]) -> usize {
     other_axes(axis).map(|other| count[other]).iter().product::<usize>() * N
 }
 
@@ -80,7 +80,7 @@ impl Diffusion {
         number: [f32; N],
         ends: &[LineBoundary<N>; 3],
     ) {
-        let Self { threads, system, shares } = self;
+        let Self { threads, system, shares, .. } = self;
         let Share { acts, response, values, along } = &mut shares[axis][end];
         let scratch = &mut *threads.mine();
         let [low, high] = other_axes(axis);
@@ -99,7 +99,7 @@ impl Diffusion {
                 shape,
                 direction,
                 |lines, change| {
-                    system.solve(&[[0.0; WIDTH]; 2], lines, change);
+                    system.solve(&[[[0.0; WIDTH]; 2]; 2], lines, change);
                 },
                 scratch,
             );
@@ -122,7 +122,7 @@ impl Diffusion {
             line.fill([0.0; WIDTH]);
             let mut adds = [[0.0; WIDTH]; 2];
             adds[end] = [1.0; WIDTH];
-            system.solve(&adds, line, change);
+            system.solve(&[adds; 2], line, change);
             response.resize(n * N, 0.0);
             response.chunks_exact_mut(N).zip(line).for_each(|(out, line)| out.copy_from_slice(&line[..N]));
         }

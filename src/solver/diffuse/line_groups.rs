@@ -155,6 +155,19 @@ impl<const N: usize> Lines<N> {
         }
     }
 
+    /// Copies the values of a group's lines from a plane across the lines: N values for each line within `range`, those of the lower of
+    /// the other two axes beside each other.
+    pub fn read_across(&self, group: usize, plane: &[f32], range: [[isize; 2]; 3], to: &mut Wide) {
+        let [wide, other] = self.across();
+        let groups = self.count[wide].div_ceil(self.per_group());
+        let from = (group % groups) * self.per_group();
+        let lines = self.per_group().min(self.count[wide] - from);
+        let skipped = |axis: usize| (self.first[axis] - range[axis][0]) as usize;
+        let row = group / groups + skipped(other);
+        let at = row * (range[wide][1] - range[wide][0]) as usize + from + skipped(wide);
+        to[..lines * N].copy_from_slice(&plane[at * N..][..lines * N]);
+    }
+
     /// Copies a group back.
     ///
     /// # Safety

@@ -14,7 +14,7 @@
 
 use super::line_groups::Lines;
 use super::system::{Edge, System};
-use super::{STAGES, WIDTH, Wide, own_range};
+use super::{Adds, STAGES, WIDTH, Wide, own_range};
 use crate::grid::{GHOST, Layout};
 use crate::simd::vectors::Lane;
 use crate::simd::{LANES, Simd, each_level};
@@ -198,6 +198,8 @@ pub struct Rows {
     /// Zero at both ends, or equal for a ring.
     lower: Vec<Wide>,
     add: Vec<Wide>,
+    /// Strength of the links to what lies beyond the two ends.
+    ends: [Wide; 2],
     /// Pivots of Thomas' algorithm.
     pivots: Vec<Wide>,
     /// Solution for the corners of a ring's matrix.
@@ -209,24 +211,26 @@ impl Rows {
     pub fn new(n: usize) -> Self {
         let wide = |n: usize| vec![[0.0; WIDTH]; n];
         let [diagonal, weight, hold, add, pivots, corner] = std::array::from_fn(|_| wide(n));
-        Self { diagonal, weight, hold, lower: wide(n + 1), add, pivots, corner }
+        let ends = [[0.0; WIDTH]; 2];
+        Self { diagonal, weight, hold, lower: wide(n + 1), add, ends, pivots, corner }
     }
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Both stages, in place; `adds` is added at the ends, `rows` and `change` are working memory.
+    /// Both stages, in place; `adds` of each is added at the ends, `rows` and `change` are working memory.
     pub fn solve(
         mut self,
         system: &System,
-        adds: &[Wide; 2],
+        adds: &Adds,
         rows: &mut Rows,
         values: &mut [Wide],
         change: &mut [Wide],
     ) {
-        self.fill(system, adds, values.len(), rows);
+        self.fill(system, values.len(), rows);
         let is_ring = system.ends.is_none();
         self.wall_flux.fill(0.0);
-        for part in STAGES {
+        for (stage, part) in STAGES.into_iter().enumerate() {
+            rows.add_at_ends(values.len(), adds, stage);
             rows.right_hand_side(values, change);
             rows.solve(is_ring, change);
             self.give(part, &system.a, values, change);
@@ -234,7 +238,7 @@ impl<const N: usize> Cut<'_, N> {
         }
     }
 
-    fn fill(&self, system: &System, adds: &[Wide; 2], n: usize, rows: &mut Rows) {
+    fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
         let a: &Wide = &std::array::from_fn(|l| system.a[l % LANES]);
         rows.lower[..=n].fill(*a);
         for zero in [&mut rows.add, &mut rows.hold] {
@@ -253,7 +257,7 @@ impl<const N: usize> Cut<'_, N> {
             }
         }
         match &system.ends {
-            Some(ends) => rows.close(n, ends, adds),
+            Some(ends) => rows.close(n, ends),
             None => rows.join(n),
         }
         rows.sum_diagonal(n);
@@ -276,20 +280,31 @@ impl<const N: usize> Cut<'_, N> {
 
 impl Rows {
     /// Applies the boundary conditions at the ends of lines of n values.
-    fn close(&mut self, n: usize, ends: &[Edge; 2], adds: &[Wide; 2]) {
-        for (at, link, end, add) in [(0, 0, &ends[0], &adds[0]), (n - 1, n, &ends[1], &adds[1])] {
+    fn close(&mut self, n: usize, ends: &[Edge; 2]) {
+        for (number, (at, link, end)) in [(0, 0, &ends[0]), (n - 1, n, &ends[1])].into_iter().enumerate() {
             for l in 0..WIDTH {
                 let (a, c) = (std::mem::take(&mut self.lower[link][l]), l % LANES);
                 // A solid before the wall takes its share.
                 self.weight[at][l] -= if a > 0.0 { end.deficit[c] } else { 0.0 };
                 self.hold[at][l] += a * (1.0 - end.sign[c]);
-                self.add[at][l] += a * add[l];
+                self.ends[number][l] = a;
+            }
+        }
+    }
+
+    /// Adds what the conditions at the ends add in a `stage`, instead of what they added in the one before.
+    fn add_at_ends(&mut self, n: usize, adds: &Adds, stage: usize) {
+        for (end, at) in [0, n - 1].into_iter().enumerate() {
+            for l in 0..WIDTH {
+                let before = if stage == 0 { 0.0 } else { adds[stage - 1][end][l] };
+                self.add[at][l] += self.ends[end][l] * (adds[stage][end][l] - before);
             }
         }
     }
 
     /// Makes the links at both ends of a ring the same one.
     fn join(&mut self, n: usize) {
+        self.ends = [[0.0; WIDTH]; 2];
         for l in 0..WIDTH {
             // A single point is its own neighbour: there is no diffusion.
             let both = if n == 1 { 0.0 } else { self.lower[0][l].min(self.lower[n][l]) };

@@ -33,6 +33,9 @@ const WIDTH: usize = 64;
 /// One index along the lines of a group: interleaved points of N values each.
 type Wide = [f32; WIDTH];
 
+/// What is added beyond both ends of the lines of a group, in each stage.
+type Adds = [[Wide; 2]; 2];
+
 /// Largest κ Δt/h² used. Beyond it any box that fits in memory is almost uniform after a few steps, and the 1
 /// of 1 + 2a would be lost to rounding.
 const LARGEST: f32 = 1e4;
@@ -42,6 +45,9 @@ const GAMMA: f32 = 1.0 - std::f32::consts::FRAC_1_SQRT_2;
 
 /// Parts of the changes that the two stages add: the second stage begins with (1 − γ)/γ of the first one's.
 const STAGES: [f32; 2] = [(1.0 - GAMMA) / GAMMA, 1.0];
+
+/// Share of a step at which each stage takes the values beyond the ends.
+const INSTANTS: [f32; 2] = [GAMMA, 1.0];
 
 /// Value beyond an end of a line: `sign` times the last one inside, plus `add`, for each of N values. A sign
 /// of −1 is a wall half way between the two with the value ½ `add`.
@@ -84,6 +90,10 @@ pub struct Diffusion {
     system: System,
     /// For each axis and end; see [`axis_order`].
     shares: [[Share; 2]; 3],
+    /// For each end that varies, the changes during a step of what lies beyond it, N values for each line.
+    changes: [Vec<f32>; 2],
+    /// Shares of a step from the instants of the stages to its end.
+    lags: [f32; 2],
 }
 
 impl Diffusion {
@@ -93,12 +103,35 @@ impl Diffusion {
             threads: PerThread::new(threads, || Scratch::new(n)),
             system: System::new(n),
             shares: Default::default(),
+            changes: Default::default(),
+            lags: [0.0; 2],
+        }
+    }
+
+    /// For [`along`](Self::along) lines of `range` with the part `[from, to]` of a step: at the ends that vary, what lies beyond changes
+    /// during the step by what `add(end, out)` adds to `out`, N values for each line, those of the lower of the other two axes beside each
+    /// other. Each stage takes the values of its instant, so walls that move unsteadily are of second order in time.
+    pub fn vary<const N: usize>(
+        &mut self,
+        axis: usize,
+        range: [[isize; 2]; 3],
+        varies: [bool; 2],
+        [from, to]: [f32; 2],
+        add: impl Fn(usize, &mut [[f32; N]]),
+    ) {
+        self.lags = INSTANTS.map(|instant| 1.0 - (from + instant * (to - from)));
+        let count = range.map(|[first, end]| (end - first).max(0) as usize);
+        for end in (0..2).filter(|&end| varies[end]) {
+            let changes = &mut self.changes[end];
+            changes.clear();
+            changes.resize(axis_order::across::<N>(axis, count), 0.0);
+            add(end, changes.as_chunks_mut().0);
         }
     }
 
     /// Diffuses `field` of all `ranks` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
-    /// varies from line to line, the values beyond are those in the field, and what is added follows from them. `links` says
-    /// where solids cut the lines, of this range and axis.
+    /// varies from line to line, the values beyond are those in the field, which are of the end of the step, less what
+    /// [`vary`](Self::vary) says; what is added follows from them. `links` says where solids cut the lines, of this range and axis.
     #[allow(clippy::too_many_arguments)]
     pub fn along<const N: usize>(
         &mut self,
@@ -112,34 +145,33 @@ impl Diffusion {
         links: Option<&mut Links<N>>,
         halt: &Halt,
     ) {
-        let Self { threads, system, .. } = self;
         // Lines along z cross all slabs: each rank takes some rows of all planes.
         let (width, unit) = (layout.plane * N, layout.row * N);
         let stack = Stack { plane: width, width, unit, ghosts: GHOST };
         if axis == 2 {
             ranks.to_columns(field.as_flattened_mut(), stack);
         }
-        let range = own_range(layout, ranks, axis, range);
-        Self::solve(threads, system, layout, field, axis, range, number, (ends, varies), links, halt);
+        let own = own_range(layout, ranks, axis, range);
+        self.solve(layout, field, axis, [own, range], number, (ends, varies), links, halt);
         if axis == 2 {
             ranks.to_planes(field.as_flattened_mut(), stack, false);
         }
     }
 
-    /// Diffuses the lines within `range`.
+    /// Diffuses the lines within a range, of those within all of it.
     #[allow(clippy::too_many_arguments)]
     fn solve<const N: usize>(
-        threads: &PerThread<Scratch>,
-        system: &mut System,
+        &mut self,
         layout: Layout,
         field: &mut [[f32; N]],
         axis: usize,
-        range: [[isize; 2]; 3],
+        [range, all]: [[[isize; 2]; 3]; 2],
         number: [f32; N],
         (ends, varies): (&LineBoundary<N>, [bool; 2]),
         links: Option<&mut Links<N>>,
         halt: &Halt,
     ) {
+        let Self { threads, system, changes, lags, .. } = self;
         let lines = Lines::<N>::new(layout, axis, range);
         if lines.length == 0 {
             return;
@@ -161,7 +193,7 @@ impl Diffusion {
             // SAFETY: each group comes once.
             #[allow(unsafe_code)]
             let cut = links.as_ref().and_then(|links| unsafe { links.of_group(group) });
-            let mut adds = system.adds();
+            let mut adds = [system.adds(); 2];
             for end in (0..2).filter(|&end| varies[end]) {
                 let mut beyond = [0.0; WIDTH];
                 // SAFETY: as for `read`.
@@ -169,7 +201,12 @@ impl Diffusion {
                 unsafe {
                     lines.read_beyond(group, &field, end, &mut beyond);
                 }
-                adds[end] = system.add_of(end, &beyond, &values[if end == 0 { 0 } else { lines.length - 1 }]);
+                let add = system.add_of(end, &beyond, &values[if end == 0 { 0 } else { lines.length - 1 }]);
+                let mut change = [0.0; WIDTH];
+                lines.read_across(group, &changes[end], all, &mut change);
+                for (adds, lag) in adds.iter_mut().zip(&*lags) {
+                    adds[end] = std::array::from_fn(|l| add[l] - lag * change[l]);
+                }
             }
             match cut {
                 Some(cut) => cut.solve(system, &adds, rows, values, change),

@@ -7,7 +7,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::{End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
+use super::{Adds, End, GAMMA, LARGEST, LineBoundary, STAGES, WIDTH, Wide};
 use fearless_simd::prelude::*;
 
 use crate::simd::vectors::{Lane, load, store};
@@ -101,11 +101,11 @@ impl System {
         std::array::from_fn(|l| beyond[l] - sign[l % LANES] * last[l])
     }
 
-    /// Both stages, in place; `adds` is added at the ends, `change` working memory.
-    pub fn solve(&self, adds: &[Wide; 2], values: &mut [Wide], change: &mut [Wide]) {
+    /// Both stages, in place; `adds` of each is added at the ends, `change` working memory.
+    pub fn solve(&self, adds: &Adds, values: &mut [Wide], change: &mut [Wide]) {
         let n = values.len();
         let ratios = &self.ratios[..n];
-        for part in STAGES {
+        for (part, adds) in STAGES.into_iter().zip(adds) {
             let (first, last) = (&values[0], &values[n - 1]);
             let [below, above] = match &self.ends {
                 Some([low, high]) => [low.beyond(&adds[0], first), high.beyond(&adds[1], last)],

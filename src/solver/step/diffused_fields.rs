@@ -3,12 +3,13 @@
 use super::fields::{Fields, SmokeFields};
 use super::measure;
 use crate::solver::Params;
+use crate::solver::sides::profile::Varying;
 use crate::solver::storage::halt::Halt;
 
 impl Fields {
-    /// Diffuses the scalars; `per_area` is Δt/h² of the velocity's cells. What diffuses through sides and surfaces
+    /// Diffuses the scalars in the `part` of a step from a share of it to another; `per_area` is Δt/h² of the velocity's cells. What diffuses through sides and surfaces
     /// counts as having left.
-    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32, halt: &Halt) {
+    pub fn diffuse_scalars(&mut self, params: &Params, per_area: f32, part: [f32; 2], halt: &Halt) {
         let per_area = per_area * self.finer().pow(2) as f32;
         let [r, g, b] = params.smoke.map(|s| s.diffusion);
         let number = [r, g, b, params.conduction].map(|kappa| kappa * per_area);
@@ -20,7 +21,7 @@ impl Fields {
             || self.obstacles.as_ref().is_some_and(|obstacles| obstacles.hold_temperature());
         // Only the sweeps keep a budget.
         let before = (exchange && self.sweeps.is_some()).then(|| held.unwrap_or_else(|| self.contents()));
-        self.diffuse_lines(number, halt);
+        self.diffuse_lines(number, part, halt);
         if let Some(before) = before {
             let after = self.contents();
             for c in (0..4).filter(|&c| number[c] > 0.0) {
@@ -36,7 +37,7 @@ impl Fields {
     }
 
     /// Diffuses the scalars along each axis. `number` is κ Δt/h² of each, with the edge h of a cell of smoke.
-    fn diffuse_lines(&mut self, number: [f32; 4], halt: &Halt) {
+    fn diffuse_lines(&mut self, number: [f32; 4], part: [f32; 2], halt: &Halt) {
         self.bricks.forget();
         if let Some(detail) = &mut self.detail {
             detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
@@ -52,6 +53,9 @@ impl Fields {
             let (ends, varies) = (walls.scalar_ends(axis), walls.varies(None, axis));
             if varies != [false; 2] {
                 walls.fill_scalars(scalars, velocity);
+                diffusion.vary(axis, inside, varies, part, |end, out| {
+                    walls.add_varying_scalars([axis, end], inside, Varying::Change, out);
+                });
             }
             diffusion.along(
                 layout,
@@ -71,12 +75,13 @@ impl Fields {
         if drag.is_none() && !halt.is_raised() {
             let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
             diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, out| {
-                walls.add_varying_scalars([axis, end], inside, out);
+                walls.add_varying_scalars([axis, end], inside, Varying::Value, out);
             });
         }
     }
 
-    pub fn diffuse_velocity(&mut self, number: f32, halt: &Halt) {
+    /// Diffuses the advected velocity in the `part` of a step from a share of it to another; `number` is ν Δt/h².
+    pub fn diffuse_velocity(&mut self, number: f32, part: [f32; 2], halt: &Halt) {
         if number == 0.0 || halt.is_raised() {
             return;
         }
@@ -93,6 +98,9 @@ impl Fields {
                     (walls.component_ends(component, axis), walls.varies(Some(component), axis));
                 if varies != [false; 2] {
                     walls.fill_component(component, field);
+                    diffusion.vary(axis, ranges[component], varies, part, |end, out| {
+                        walls.add_varying(component, [axis, end], ranges[component], Varying::Change, out);
+                    });
                 }
                 let field = bytemuck::cast_slice_mut(field);
                 let range = ranges[component];
@@ -103,7 +111,7 @@ impl Fields {
                 let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
                 let (field, range) = (bytemuck::cast_slice_mut(field), ranges[component]);
                 diffusion.average_orders(*layout, field, range, [number], &ends, |axis, end, out| {
-                    walls.add_varying(component, [axis, end], range, out);
+                    walls.add_varying(component, [axis, end], range, Varying::Value, out);
                 });
             }
         }

@@ -12,6 +12,10 @@ use crate::solver::step_stats::{Stage, StepStats};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 
+/// Parts of a substep, from a share of it to another.
+const WHOLE: [f32; 2] = [0.0, 1.0];
+const HALVES: [[f32; 2]; 2] = [[0.0, 0.5], [0.5, 1.0]];
+
 /// Inputs of a substep.
 pub struct Substep<'a> {
     pub config: &'a Config,
@@ -57,8 +61,8 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, dt / area, clock.halt);
-        fields.diffuse_velocity(params.viscosity * dt / area, clock.halt);
+        fields.diffuse_scalars(params, dt / area, WHOLE, clock.halt);
+        fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, 0.0, Fields::add_forces, clock)?;
@@ -88,8 +92,8 @@ impl Substep<'_> {
         fields.advect_velocity(config.advection, steps, clock.halt);
         fields.swap_past();
         clock.lap(Stage::AdvectVelocity)?;
-        fields.diffuse_scalars(params, dt / area, clock.halt);
-        fields.diffuse_velocity(params.viscosity * dt / area, clock.halt);
+        fields.diffuse_scalars(params, dt / area, WHOLE, clock.halt);
+        fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         self.force(fields, time, dt, ahead, Fields::add_forces_with_vorticity, clock)?;
@@ -111,7 +115,7 @@ impl Substep<'_> {
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, dt / (config.h * config.h), clock.halt);
+        fields.diffuse_scalars(params, dt / (config.h * config.h), WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         clock.stats.divergence_before = fields.measure().relative_divergence();
@@ -133,7 +137,7 @@ impl Substep<'_> {
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, 0.5 * steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.diffuse_velocity(params.viscosity * half / area, clock.halt);
+        fields.diffuse_velocity(params.viscosity * half / area, HALVES[0], clock.halt);
         clock.lap(Stage::Diffuse)?;
         fields.store_previous_velocity();
         self.force(fields, time, half, 0.0, Fields::add_forces, clock)?;
@@ -143,7 +147,7 @@ impl Substep<'_> {
         fields.reflect();
         clock.lap(Stage::Project)?;
 
-        fields.diffuse_scalars(params, half / area, clock.halt);
+        fields.diffuse_scalars(params, half / area, HALVES[0], clock.halt);
         clock.lap(Stage::Diffuse)?;
         let crossed = clock.crosses(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
@@ -152,7 +156,7 @@ impl Substep<'_> {
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, half / area, clock.halt);
+        fields.diffuse_scalars(params, half / area, HALVES[1], clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
 
@@ -163,7 +167,7 @@ impl Substep<'_> {
         // middle.
         self.force(fields, time + f64::from(half), half, 0.0, Fields::add_forces_with_vorticity, clock)?;
         fields.swap_velocity();
-        fields.diffuse_velocity(params.viscosity * half / area, clock.halt);
+        fields.diffuse_velocity(params.viscosity * half / area, HALVES[1], clock.halt);
         clock.lap(Stage::Diffuse)?;
         fields.swap_velocity();
         fields.advect_velocity(config.advection, 0.5 * steps, clock.halt);
