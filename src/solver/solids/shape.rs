@@ -31,6 +31,18 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// Volume of a shape that has a formula for it \[m³\].
+    pub(in crate::solver) fn volume(&self) -> Option<f64> {
+        match self {
+            Self::Sphere { radius } => Some(4.0 / 3.0 * std::f64::consts::PI * f64::from(*radius).powi(3)),
+            Self::Box { size } => Some(size.iter().map(|x| f64::from(*x)).product()),
+            Self::Cylinder { radius, height } => {
+                Some(std::f64::consts::PI * f64::from(*radius).powi(2) * f64::from(*height))
+            }
+            Self::Mesh(_) => None,
+        }
+    }
+
     /// Signed distance of a point from the surface \[m\], exact.
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         match self {

@@ -1,8 +1,9 @@
 //! Share of each cell that a region covers, computed once and stored as one run of weights for each row.
 //!
 //! Cells at the surface are divided into smaller cubes. The share of a cube follows from the distance of its
-//! centre from the surface, or, for forms with flat sides, from its overlap with the form. The sum over all
-//! cells is the volume of the form, in any position and rotation.
+//! centre from the surface, or, for forms with flat sides, from its overlap with the form. Where a plate lies along
+//! planes of cubes their centres miss a part of it or count it twice: the shares of cells in part are scaled, so that
+//! the sum over all cells is the volume of a form within the box, in any position and rotation.
 //!
 //! The weight of a face is the share of the cube around it. The face on a wall is not free: what a region thinner than a
 //! cell covers there would be lost. So the cell beside a wall is divided between the wall and the first free face in
@@ -108,7 +109,24 @@ impl Run<'_> {
 impl Cover {
     /// Computes the share of each cell of `grid` that `region` covers.
     pub fn cells(grid: &Grid, region: &Region) -> Self {
-        Self::new(grid, region, None)
+        let mut cover = Self::new(grid, region, None);
+        if let Some(volume) = region.volume_within(grid) {
+            cover.hold(volume / f64::from(grid.h).powi(3));
+        }
+        cover
+    }
+
+    /// Scales the shares of the cells that are covered in part, so that all add up to so many `cells`.
+    fn hold(&mut self, cells: f64) {
+        let of_whole = self.weights.iter().filter(|weight| **weight == 1.0).count() as f64;
+        let of_parts: f64 = self.weights.iter().filter(|weight| **weight < 1.0).map(|w| f64::from(*w)).sum();
+        let scale = (cells - of_whole) / of_parts;
+        if scale.is_finite() && scale > 0.0 {
+            self.weights
+                .iter_mut()
+                .filter(|weight| **weight < 1.0)
+                .for_each(|weight| *weight = (*weight * scale as f32).min(1.0));
+        }
     }
 
     /// Computes the weights of the faces of each component: the same for the cubes around them, and what covers the cell before a wall.
@@ -429,6 +447,34 @@ impl Region {
             }
         }
         sum
+    }
+
+    /// Its volume \[m³\], if it has a formula and all of it is within the box of `grid`.
+    fn volume_within(&self, grid: &Grid) -> Option<f64> {
+        let Form::Body(shape) = &self.form else { return None };
+        let (corner, lengths, half) = (grid.corner(), grid.lengths(), self.half_extent());
+        let is_within = |a: usize| {
+            let [low, high] = [-half[a], half[a]].map(|by| self.position[a] - corner[a] + by);
+            if grid.periodic[a] { high - low <= lengths[a] } else { low >= 0.0 && high <= lengths[a] }
+        };
+        (0..3).all(is_within).then_some(f64::from(self.scale).powi(3) * shape.volume()?)
+    }
+
+    /// Whether all cells of smoke in the box of `config` that it covers have their centres in one of `solids`.
+    pub fn is_within(&self, config: &Config, solids: &[SolidPose]) -> bool {
+        let grid = Grid::of_smoke(config);
+        let stencil = Stencil::new(&grid, self, None);
+        let [xs, js, ks] = stencil.ranges();
+        let corner = grid.corner();
+        let is_solid = |cell: [isize; 3]| {
+            let center = [0, 1, 2].map(|a| corner[a] + (cell[a] as f32 + 0.5) * grid.h);
+            solids.iter().any(|solid| solid.distance(center) < 0.0)
+        };
+        outwards(ks).flat_map(|k| outwards(js).map(move |j| (j, k))).all(|(j, k)| {
+            let (first, shares) = stencil.row(xs, j, k);
+            let mut covered = (first as isize..).zip(&shares).filter(|(_, share)| **share != [0.0; 4]);
+            covered.all(|(i, _)| is_solid([i, j, k]))
+        })
     }
 
     /// Estimated memory of it and of its weights in the box of `config`, with those of the faces if it `drives`

@@ -61,6 +61,24 @@ fn bodies_cover_their_volume() {
     has_volume(&Form::Body(Shape::Cylinder { radius: 0.3, height: 1.2 }), PI * 0.09 * 1.2, 0.02);
 }
 
+/// Plates along planes of cubes, and balls of a few cells, too.
+#[test]
+fn forms_within_the_box_emit_their_volume_exactly() {
+    for axis in [[0.0, 1.0, 0.0], [1.0, 0.3, 0.2], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]] {
+        for thickness in [0.1f32, 0.02, 0.006] {
+            let disc = Region::disc([2.0, 1.93, 2.0], 0.4, axis, thickness);
+            let exact = PI * 0.16 * f64::from(thickness);
+            let got = volume(&disc);
+            assert!((got / exact - 1.0).abs() < 1e-3, "{axis:?}, {thickness}: {got} for {exact}");
+        }
+    }
+    for radius in [0.06f32, 0.1, 0.25] {
+        let exact = 4.0 / 3.0 * PI * f64::from(radius).powi(3);
+        let got = volume(&Region::sphere([2.013, 1.907, 2.04], radius));
+        assert!((got / exact - 1.0).abs() < 1e-5, "{radius}: {got} for {exact}");
+    }
+}
+
 /// An octahedron with corners at ±r on the axes.
 fn octahedron(r: f32) -> Mesh {
     let vertices = [[r, 0., 0.], [-r, 0., 0.], [0., r, 0.], [0., -r, 0.], [0., 0., r], [0., 0., -r]];
