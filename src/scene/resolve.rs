@@ -57,12 +57,15 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
+    let sources = source_tables::resolve(doc.source.as_deref(), context)?;
+    let fills = source_tables::fills(&doc.initial.smoke, context)?;
+    source_tables::refuse_buried(&doc, (&sources, &fills), &solids, text, &config)?;
     Ok(Scene {
         name,
         params,
-        sources: source_tables::resolve(doc.source.as_deref(), context)?,
+        sources,
         forces: force_tables::resolve(&doc.force, context)?,
-        fills: source_tables::fills(&doc.initial.smoke, context)?,
+        fills,
         time: time(&doc.time, text)?,
         look,
         camera,

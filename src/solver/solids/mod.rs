@@ -87,6 +87,11 @@ impl Solid {
         [q.i, q.j, q.k, q.w]
     }
 
+    /// Whether it stands still for ever.
+    pub fn is_still(&self) -> bool {
+        self.spin == [0.0; 3] && self.keyframes.windows(2).all(|keys| keys[0].1 == keys[1].1)
+    }
+
     /// Position of its origin at `time` \[m\].
     pub fn position_at(&self, time: f64) -> [f32; 3] {
         let after = self.keyframes.partition_point(|key| f64::from(key.0) <= time);

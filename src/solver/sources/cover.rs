@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::card::{Mask, overlap};
 use super::region::{Form, Region};
 use crate::grid::Layout;
-use crate::solver::{BoundaryCondition, Config, Shape};
+use crate::solver::{BoundaryCondition, Config, Shape, SolidPose};
 
 /// Cubes along each edge of a cell at the surface.
 const CUBES: usize = 4;
