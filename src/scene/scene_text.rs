@@ -263,7 +263,9 @@ fn too_long(value: &Spanned<DeValue>) -> Option<Range<usize>> {
 /// Words a message of serde about the table at `key`: one where a list is needed, or one of a choice.
 fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<&'static str>) -> Option<String> {
     if message.starts_with("invalid type: map, expected a sequence") {
-        return Some(format!("{key}: there may be several, so write [[{key}]]"));
+        return Some(format!(
+            "{key}: there may be several, so write [[{key}]]; `--set` counts them from {key}.0"
+        ));
     }
     let found = message.strip_prefix("wanted exactly 1 element, ")?;
     Some(match kinds(key).as_slice() {
