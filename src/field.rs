@@ -167,8 +167,11 @@ impl Field {
         result
     }
 
-    /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side.
+    /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side. The speed is that of the interpolated velocity.
     pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
+        if self == Self::Speed {
+            return length([Self::U, Self::V, Self::W].map(|component| component.sample(solver, p)));
+        }
         let corner = solver.config().corner();
         let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
         // In cells from value (0, 0, 0) of this field.
@@ -176,9 +179,8 @@ impl Field {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
             let q = ((p[axis] - corner[axis]) / h).clamp(0.0, across) - offset;
-            // These differ over neighbours that the ghosts do not have.
-            let differs = matches!(self, Self::Speed | Self::Vorticity);
-            if differs { q.clamp(0.0, across - 1.0) } else { q }
+            // It differs over neighbours that the ghosts do not have.
+            if self == Self::Vorticity { q.clamp(0.0, across - 1.0) } else { q }
         });
         self.between(solver, layout, q)
     }

@@ -183,8 +183,27 @@ impl Probe {
         }
     }
 
+    /// Whether the box has moved away from where it reads: from the point `at` of a line, or from its place.
+    fn is_beyond_box(&self, at: Option<[f32; 3]>, solver: &Solver) -> bool {
+        let config = solver.config();
+        let beyond = |axis: usize, from: f32, to: f32| {
+            let low = config.corner()[axis];
+            to < low || from > low + config.dims.array()[axis] as f32 * config.h
+        };
+        config.follow.on
+            && match (self.place, at) {
+                (_, Some(p)) | (ProbePlace::Point(p), _) => (0..3).any(|a| beyond(a, p[a], p[a])),
+                (ProbePlace::Plane { axis, at }, _) => beyond(axis, at, at),
+                (ProbePlace::Box { low, high }, _) => (0..3).any(|a| beyond(a, low[a], high[a])),
+                _ => false,
+            }
+    }
+
     /// The values of one quantity, at the point `at` of a line or where the probe is.
     fn read(&self, quantity: &ProbeQuantity, at: Option<[f32; 3]>, solver: &Solver) -> Vec<f32> {
+        if self.is_beyond_box(at, solver) {
+            return vec![f32::NAN];
+        }
         let sample = |fields: &[Field], p| fields.iter().map(|field| field.sample(solver, p)).product();
         match (quantity, self.place, at) {
             (ProbeQuantity::Product(fields), ProbePlace::Point(p), _)
@@ -390,6 +409,40 @@ mod tests {
         let point = ProbePlace::Point([0.3, 0.2, 0.5]);
         assert_close(mean(&[Field::Red, Field::Temperature], point), 0.3 * 2.2, "at a point");
         assert_close(read(&solver, ProbeQuantity::Flow, plane)[0], 0.4 * 0.7 * 0.8, "flow");
+    }
+
+    #[test]
+    fn the_speed_at_a_wall_is_that_of_the_wall() {
+        let walls = [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::NoSlip([2.0, 0.0, 0.5])];
+        let around = [BoundaryCondition::Periodic; 2];
+        let mut solver = solver([around, walls, around], Default::default());
+        solver.fill(|c, p| [2.0, 0.0, 0.5][c] * p[1] / 0.7, |_| [0.0; 4]);
+        for (end, speed) in [0.0, 4.25_f32.sqrt()].into_iter().enumerate() {
+            let side = ProbePlace::Side { axis: 1, end };
+            assert_close(read(&solver, ProbeQuantity::Product(vec![Field::Speed]), side)[0], speed, "speed");
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_where_the_box_no_longer_is() {
+        let sides = [[BoundaryCondition::Open; 2]; 3];
+        let mut config = Config { sides, threads: 1, ..Config::new(Dims::new([64, 16, 16]).unwrap(), H) };
+        (config.follow.on, config.follow.margin) = (true, 4);
+        let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+        solver.fill(|_, _| 0.0, |p| [f32::from(u8::from(p[0] > 5.0)), 0.0, 0.0, 0.0]);
+        solver.step(0.01).unwrap();
+        let low = solver.config().corner()[0];
+        assert!(low > 1.0, "{low}");
+        let red = |place| read(&solver, ProbeQuantity::Product(vec![Field::Red]), place)[0];
+        for place in [
+            ProbePlace::Point([low - 0.5, 0.8, 0.8]),
+            ProbePlace::Plane { axis: 0, at: low - 0.5 },
+            ProbePlace::Box { low: [0.0; 3], high: [low - 0.5, 1.0, 1.0] },
+        ] {
+            assert!(red(place).is_nan(), "{place:?}");
+        }
+        assert!(red(ProbePlace::Point([6.0, 0.8, 0.8])) > 0.9);
+        assert!(red(ProbePlace::Box { low: [0.0; 3], high: [6.4, 1.6, 1.6] }) > 0.1);
     }
 
     #[test]
