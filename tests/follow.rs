@@ -8,7 +8,7 @@ use common::bits;
 use updraft::grid::Dims;
 use updraft::solver::{
     Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid,
-    Solver, SolverError, Source,
+    Solver, SolverError, Source, Turbulence,
 };
 
 const H: f32 = 1.0 / 20.0;
@@ -251,4 +251,60 @@ fn dabs_and_fills_lie_where_the_scene_has_them() {
     solver.set_solids(vec![Solid::new(Shape::Sphere { radius: 0.4 }, center)]).unwrap();
     assert_eq!(solver.poses()[0].position, center);
     assert_eq!(solver.scalars()[at], [0.0; 4], "the solid is there");
+}
+
+/// A frozen flow is the initial velocity, in new air that of the nearest old air.
+#[test]
+fn a_frozen_wind_carries_smoke_as_far_as_in_a_large_box() {
+    let drift = |cells: [usize; 3], follow: bool| {
+        let mut config = config(cells, [0; 3], follow);
+        config.sides[1][0] = BoundaryCondition::Open;
+        config.frozen = true;
+        let mut solver = Solver::new(config, params(), vec![]).unwrap();
+        let ball = |p: [f32; 3]| (0..3).map(|a| (p[a] - 0.6).powi(2)).sum::<f32>() < 0.04;
+        solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |p| [f32::from(u8::from(ball(p))), 0.0, 0.0, 0.0]);
+        advance(&mut solver, 50);
+        red(&solver).centroid
+    };
+    let (following, large) = (drift([32, 24, 24], true), drift([96, 24, 24], false));
+    assert!((large[0] - 2.6).abs() < 0.01, "{large:?}");
+    assert!((0..3).all(|a| (following[a] - large[a]).abs() < 0.01), "{following:?}, not {large:?}");
+}
+
+/// A solid of a temperature heats the air, so the box keeps it.
+#[test]
+fn a_warm_solid_at_rest_stays_in_the_box() {
+    let mut ball = Solid::new(Shape::Sphere { radius: 0.15 }, [1.4, 0.4, 0.8]);
+    ball.temperature = Some(300.0);
+    for (conduction, stays) in [(1e-3, true), (0.0, false)] {
+        let params = Params { conduction, ..params() };
+        let mut solver = Solver::new(config([40, 32, 32], [0; 3], true), params, vec![]).unwrap();
+        solver.set_solids(vec![ball.clone()]).unwrap();
+        let puff = |p: [f32; 3]| (0..3).map(|a| (p[a] - 0.4).powi(2)).sum::<f32>() < 0.02;
+        solver.fill(|_, _| 0.0, |p| [f32::from(u8::from(puff(p))), 0.0, 0.0, 0.0]);
+        advance(&mut solver, 10);
+        let end = (solver.config().origin[0] + solver.config().dims.nx as i32) as f32 * H;
+        assert_eq!(end > 1.55, stays, "the box ends at {end} m");
+        assert_eq!(solver.stats().heat > 0.0, stays, "{} K m³", solver.stats().heat);
+    }
+}
+
+/// Turbulence takes memory too: with it a box is full sooner.
+#[test]
+fn a_box_with_turbulence_is_full_at_the_same_memory() {
+    let cells = |strength: f32| {
+        let mut config = Config { detail: 2, ..config([16, 16, 16], [0; 3], true) };
+        config.follow.limit = 30.0;
+        let turbulence = Turbulence { strength, ..Turbulence::default() };
+        let mut source = source(f32::INFINITY);
+        (source.region.position, source.velocity) = ([0.4, 0.4, 0.4], Some([0.0, 3.0, 0.0]));
+        let mut solver = Solver::new(config, Params { turbulence, ..params() }, vec![source]).unwrap();
+        advance(&mut solver, 30);
+        assert!(solver.is_full());
+        let config = solver.config();
+        let bytes = Solver::memory(config, false) + Solver::turbulence_memory(config, &turbulence);
+        assert!(bytes <= 30 << 20, "{strength}: {bytes} bytes");
+        config.dims.cells()
+    };
+    assert!(cells(1.0) < cells(0.0));
 }

@@ -101,7 +101,6 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
     Dims::new(dims.array().map(|n| n.saturating_mul(config.detail))).map_err(|e| {
         text.problem(given.span("domain.detail").unwrap_or(0..0), format!("domain.detail: {e}"))
     })?;
-    check_follow(&config, !doc.solid.is_empty(), given, text)?;
     if doc.time.step.is_some() {
         check_fixed_step(given, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
@@ -109,6 +108,7 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
     }
     let mut params = Params::default();
     fill(&mut params, given);
+    check_follow(doc, (&config, &params), given, text)?;
     let bytes = text.share.memory(&config, !doc.solid.is_empty(), &params);
     check_memory(&config, bytes, text.share, limit(doc, text))
         .map_err(|message| text.problem(span, message))?;
@@ -146,7 +146,12 @@ fn check_memory(
 }
 
 /// Checks that a box that follows its smoke can, and begins within its limit.
-fn check_follow(config: &Config, solids: bool, given: &Given, text: &Text) -> Result<()> {
+fn check_follow(
+    doc: &Document,
+    (config, params): (&Config, &Params),
+    given: &Given,
+    text: &Text,
+) -> Result<()> {
     let is_open = |side: &BoundaryCondition| *side == BoundaryCondition::Open;
     let problem = |key: &str, message: String| text.problem(given.span(key).unwrap_or(0..0), message);
     if !config.follow.on {
@@ -157,17 +162,31 @@ fn check_follow(config: &Config, solids: bool, given: &Given, text: &Text) -> Re
             "domain.follow: no side is open, so none can follow the smoke; open one in domain.walls";
         return Err(problem("domain.follow", message.into()));
     }
-    let (bytes, limit) =
-        (Solver::memory(config, solids), f64::from(config.follow.limit) * f64::from(1 << 20));
-    if bytes as f64 > limit {
+    let bytes =
+        Solver::memory(config, !doc.solid.is_empty()) + Solver::turbulence_memory(config, &params.turbulence);
+    let most = f64::from(config.follow.limit) * f64::from(1 << 20);
+    if bytes as f64 > most {
         let message = format!(
             "domain.follow_limit: the box at the start needs {}, over the limit of {}; raise it or use fewer cells",
             memory::human(bytes),
-            memory::human(limit as u64)
+            memory::human(most as u64)
         );
         return Err(problem("domain.follow_limit", message));
     }
-    Ok(())
+    let is_given = given.span("domain.follow_limit").is_some() || doc.solver.memory_limit.is_some();
+    match limit(doc, text) {
+        Some(limit) if is_given && text.share.ranks == 1 && most > limit as f64 => {
+            let message = format!(
+                "domain.follow_limit: the box may grow to {}, over the limit of memory of {}; set it to {} or less, or raise \
+                 solver.memory_limit",
+                memory::human(most as u64),
+                memory::human(limit),
+                limit >> 20
+            );
+            Err(problem("domain.follow_limit", message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that a picture of `size` fits into memory beside the fields.

@@ -145,7 +145,7 @@ impl Solver {
         if sides != before {
             let dims = Dims::new(follow::lengths(sides)).ok();
             let config = dims.map(|dims| Config { dims, ..self.config().clone() });
-            let bytes = config.map_or(u64::MAX, |config| Self::memory(&config, !self.solids().is_empty()));
+            let bytes = config.map_or(u64::MAX, |config| self.memory_of(&config));
             let ranks = self.ranks().size();
             let other = |error: SolverError| StateError::Io(std::io::Error::other(error));
             refuse_thin_box(follow::lengths(sides)[2], ranks).map_err(other)?;
@@ -234,7 +234,7 @@ impl Solver {
             return Err(SolverError::OtherConfig);
         }
         if (state.config.dims, state.config.origin) != (dims, origin) {
-            room::probe(Self::memory(&state.config, !state.solids.is_empty()), "the solver")?;
+            room::probe(self.memory_of(&state.config), "the solver")?;
             self.remake(follow::sides(&state.config));
         }
         self.set_full(state.full);

@@ -1,7 +1,7 @@
 //! A box whose open sides follow the smoke.
 //!
-//! Before each step the box is compared with what it must hold: smoke and heat, the sources at work and the solids that move, with
-//! [`Follow::margin`] cells of air around them. If contents stick out, or a quarter of the box is empty, its open sides move to whole
+//! Before each step the box is compared with what it must hold: smoke and heat, the sources at work and the solids that move or
+//! hold a temperature, with [`Follow::margin`] cells of air around them. If contents stick out, or a quarter of the box is empty, its open sides move to whole
 //! bricks around the contents, with a reserve where contents stick out, so that the next move is some steps away (`move_box.rs`).
 //! Walls, inflows and periodic sides stay. No side sinks below y = 0, where pictures have their floor.
 //!
@@ -15,7 +15,7 @@ use crate::grid::Dims;
 use crate::room;
 use crate::simd::{Simd, each_level, greatest};
 use crate::solver::storage::active_bricks::EDGE;
-use crate::solver::{BoundaryCondition, Config, Follow, SolverError};
+use crate::solver::{BoundaryCondition, Config, Follow, Solid, SolverError};
 
 /// Share of the greatest temperature excess below which heat counts as none, as a factor on [`Follow::threshold`].
 const COOLEST: f32 = 10.0;
@@ -202,7 +202,7 @@ impl Solver {
     fn fits(&self, sides: Sides) -> bool {
         let Ok(dims) = Dims::new(lengths(sides)) else { return false };
         let Follow { limit, .. } = self.config.follow;
-        let bytes = Self::memory(&Config { dims, ..self.config.clone() }, !self.solids.is_empty());
+        let bytes = self.memory_of(&Config { dims, ..self.config.clone() });
         let grows = dims.cells() > self.config.dims.cells();
         bytes as f64 <= f64::from(limit) * f64::from(1 << 20) && (!grows || self.has_room(bytes))
     }
@@ -213,8 +213,8 @@ impl Solver {
         !ranks.any(room::probe(bytes / ranks.size() as u64, "the solver").is_err())
     }
 
-    /// Sides of what the box must hold in a step of `dt`: smoke and heat, sources at work, solids that move. `None` if there is
-    /// nothing.
+    /// Sides of what the box must hold in a step of `dt`: smoke and heat, sources at work, solids that move or hold a temperature. `None`
+    /// if there is nothing.
     fn wanted(&mut self, dt: f32) -> Option<Sides> {
         let (time, h) = (self.stats.time, self.config.h);
         let of_ball = |position: [f32; 3], low: [f32; 3], high: [f32; 3]| -> Sides {
@@ -228,11 +228,13 @@ impl Solver {
             let half = source.region.half_extent();
             of_ball(source.region.position, half.map(|x| -x), half)
         });
-        let moving = self.solids.iter().filter(|solid| solid.fastest(time, dt) > 0.0).map(|solid| {
+        let heats = |solid: &&Solid| solid.temperature.is_some() && self.params.conduction > 0.0;
+        let acts = |solid: &&Solid| solid.fastest(time, dt) > 0.0 || heats(solid);
+        let acting = self.solids.iter().filter(acts).map(|solid| {
             let [low, high] = solid.extent();
             of_ball(solid.position_at(time), low, high)
         });
-        let outside = sources.chain(moving).reduce(around);
+        let outside = sources.chain(acting).reduce(around);
         [self.contents(), outside].into_iter().flatten().reduce(around)
     }
 

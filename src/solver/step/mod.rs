@@ -183,6 +183,12 @@ impl Solver {
         if acts { Swirls::memory(Layout::new(config.dims)) as u64 } else { 0 }
     }
 
+    /// Memory of this solver with turbulence, if it had the box of `config` \[bytes\].
+    pub(super) fn memory_of(&self, config: &Config) -> u64 {
+        Self::memory(config, !self.solids.is_empty())
+            + Self::turbulence_memory(config, &self.params.turbulence)
+    }
+
     /// The grids of smoke and of air, on the slab of this rank.
     pub(super) fn grids(config: &Config, ranks: &Ranks) -> [Grid; 2] {
         let on = |grid: Grid, finer: usize| Grid { layout: ranks.finer(finer).restrict(grid.layout), ..grid };

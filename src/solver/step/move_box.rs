@@ -124,10 +124,10 @@ impl Shift {
 }
 
 /// Distance over which the velocity of new cells fades \[cells\]: half the shortest edge of the old box, and no fading where wind
-/// blows through the box.
+/// blows through the box or the flow is frozen.
 fn fade(config: &Config) -> f32 {
     let is_wind = |side: &BoundaryCondition| matches!(side, BoundaryCondition::Inflow(_));
-    if config.sides.as_flattened().iter().any(is_wind) {
+    if config.frozen || config.sides.as_flattened().iter().any(is_wind) {
         return f32::INFINITY;
     }
     let across = config.dims.array().into_iter().filter(|n| *n > 1);
@@ -199,7 +199,7 @@ impl Solver {
     pub(super) fn move_box(&mut self, sides: Sides) -> Result<(), SolverError> {
         let dims = Dims::new(lengths(sides))?;
         let config = Config { dims, ..self.config.clone() };
-        let bytes = Self::memory(&config, !self.solids.is_empty());
+        let bytes = self.memory_of(&config);
         if !self.has_room(bytes) {
             return Err(SolverError::NoRoom(NoRoom { what: "the solver".into(), bytes }));
         }
