@@ -648,6 +648,6 @@ fn friction_damps_what_a_force_gives_meanwhile() {
         advance(&mut solver, 0.1, 10);
         let exact = (1.0 - (-1.5f32).exp()) / 1.5;
         let got = solver.velocity_at_center(0, solver.layout().at(4, 4, 4));
-        assert!((got / exact - 1.0).abs() < 1e-3, "{integrator:?}: {got}, not {exact}");
+        assert!((got / exact - 1.0).abs() < 3e-3, "{integrator:?}: {got}, not {exact}");
     }
 }

@@ -244,12 +244,17 @@ fn something_moves(scene: &Scene) -> bool {
 }
 
 fn sources(scene: &Scene) -> String {
-    match (scene.sources.len(), scene.fills.len()) {
+    let count = match (scene.sources.len(), scene.fills.len()) {
         (0, 0) if something_moves(scene) => "none".into(),
         (0, 0) => "none: the air rests until someone paints".into(),
         (n, 0) => n.to_string(),
         (n, fills) => format!("{n}, and {fills} filled at the start"),
-    }
+    };
+    let buried = scene.buried_shapes().into_iter();
+    count
+        + &buried
+            .map(|shape| format!("; {shape} lies inside a solid, where nothing comes out"))
+            .collect::<String>()
 }
 
 /// `2: ball at [0.5, 1, 0.5] m, moving; box …`.

@@ -6,17 +6,14 @@ use half::f16;
 
 use super::CliError;
 use super::frames::Frames;
+use super::run_scene;
 use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
 use crate::field::Field;
-use crate::foreign;
 use crate::grid::Dims;
-use crate::scene::{Scene, SceneError};
+use crate::scene::Scene;
 use crate::snapshot::{Bricks, Motion, Snapshot, SnapshotSlab, SolidPose, above_ground};
 use crate::solver::{Config, refuse_on_ranks};
-
-/// First line of the scene of a run of `updraft detail`.
-const GIVEN_FLOW: &str = "# Smoke in the flow of another run, by `updraft detail`\n";
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
 /// `.vti`, `mean.npz`, and `checkpoint`.
@@ -34,16 +31,9 @@ impl RunFolder {
         self.0.join("scene.toml")
     }
 
-    /// Whether its smoke moved through the flow of another run: the first line of its scene says so.
+    /// Whether its smoke moved through the flow of another run.
     pub fn has_given_flow(&self) -> bool {
-        foreign::text(&self.scene(), foreign::TEXT).is_ok_and(|text| text.starts_with(GIVEN_FLOW))
-    }
-
-    /// The text of `scene.toml` for a run of `scene`, whose flow may be given.
-    pub fn scene_text(scene: &Scene, has_given_flow: bool) -> Result<String, SceneError> {
-        let text = scene.text()?;
-        let text = text.strip_prefix(GIVEN_FLOW).unwrap_or(&text);
-        Ok(if has_given_flow { [GIVEN_FLOW, text].concat() } else { text.to_owned() })
+        run_scene::has_given_flow(&self.scene())
     }
 
     /// Refuses a folder that cannot be read, or has no scene.

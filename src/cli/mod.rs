@@ -35,6 +35,7 @@ mod render_job;
 mod render_ranks;
 mod run_flow;
 mod run_options;
+mod run_scene;
 mod run_start;
 mod run_tables;
 mod scenes;

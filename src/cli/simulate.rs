@@ -13,6 +13,7 @@ use super::means::FieldMeans;
 use super::progress::Progress;
 use super::run_flow::RunFlow;
 use super::run_options::{self, RunOptions};
+use super::run_scene;
 use super::run_start;
 use super::run_tables::{Tables, moved_box};
 use super::simulate_args::{Format, Precision, SimulateArgs};
@@ -250,7 +251,7 @@ impl Job<'_> {
             .map_err(CliError::Target)?;
         remove(&folder.checkpoint())?;
         if !self.restarts {
-            let text = RunFolder::scene_text(scene, has_given_flow)?;
+            let text = run_scene::text(scene, has_given_flow)?;
             whole::write_over(&folder.scene(), existing, |file| {
                 std::io::Write::write_all(file, text.as_bytes())
             })?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use super::folder::RunFolder;
+use super::run_scene;
 use super::simulate_args::Format;
 use crate::field::{Array, Field};
 use crate::foreign;
@@ -57,8 +57,7 @@ impl StoredFrame {
             return Ok(());
         }
         let (Self::Npz(path, _) | Self::Vdb(path, _)) = self;
-        let folder = path.parent().map(RunFolder::at);
-        let again = match folder.is_some_and(|folder| folder.has_given_flow()) {
+        let again = match run_scene::has_given_flow(&path.with_file_name("scene.toml")) {
             false => "simulate with --fields that has it",
             true => {
                 "write it by `updraft detail RUN --fields temperature,red,green,blue,u,v,w`, where RUN is the folder of the flow"

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::comm::Comm;
 use crate::field::Field;
 use crate::foreign;
-use crate::solver::Solver;
+use crate::solver::{SolidPose, Solver};
 
 pub mod builtin;
 mod camera_path;
@@ -110,6 +110,22 @@ impl Scene {
         all.map(|(region, drives)| region.memory(&self.config, drives)).sum()
     }
 
+    /// Sources, and regions filled at the start, that lie inside solids which stand still: nothing of them is ever seen.
+    pub fn buried_shapes(&self) -> Vec<String> {
+        let still = self.solids.iter().filter(|solid| solid.is_still());
+        let still: Vec<SolidPose> = still.map(|solid| solid.pose(0.0, 0.0)).collect();
+        if still.is_empty() {
+            return vec![];
+        }
+        let sources = self.sources.iter().map(|source| &source.region).enumerate();
+        let fills = self.fills.iter().map(|fill| &fill.region).enumerate();
+        let shapes = sources
+            .map(|(n, region)| (format!("source.{n}"), region))
+            .chain(fills.map(|(n, region)| (format!("initial.smoke.{n}"), region)));
+        let buried = shapes.filter(|(_, region)| region.is_within(&self.config, &still));
+        buried.map(|(name, _)| name).collect()
+    }
+
     /// Size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.config.dims.array().map(|n| n as f32 * self.config.h)
@@ -129,6 +145,9 @@ impl Scene {
     /// # Errors
     /// As of [`solver`](Self::solver), and a box that is too thin for so many ranks.
     pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
+        for shape in self.buried_shapes() {
+            tracing::warn!("{shape} lies inside a solid, where nothing comes out; move one of the two");
+        }
         let mut solver = self.empty_solver_on(comm)?;
         if !self.initial.is_empty() {
             initial::fill(&mut solver, &self.initial)?;

@@ -50,16 +50,6 @@ fn invalid_scenes_are_refused_at_their_line() {
             "a list of 2 values is needed, this one has 3",
         ),
         (
-            "[[source]]\nshape = { sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 } }\n\
-             [[solid]]\nshape = { box = { size = [0.3, 0.3, 0.3] } }\nposition = [0.4, 0.4, 0.4]",
-            "s.toml:2:9: source.shape: it lies inside a solid, where nothing comes out; move one of the two",
-        ),
-        (
-            "[[initial.smoke]]\nshape = { sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 } }\nred = 1\n\
-             [[solid]]\nshape = { box = { size = [0.3, 0.3, 0.3] } }\nposition = [0.4, 0.4, 0.4]",
-            "s.toml:2:9: initial.smoke.shape: it lies inside a solid",
-        ),
-        (
             "[domain]\nfollow = true\n[solver]\nmemory_limit = 0.5",
             "domain.follow_limit: the box may grow to 4.0 GiB, over the limit of memory of 512 MiB; set it to 512 or less",
         ),

@@ -59,7 +59,6 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     let sources = source_tables::resolve(doc.source.as_deref(), context)?;
     let fills = source_tables::fills(&doc.initial.smoke, context)?;
-    source_tables::refuse_buried(&doc, (&sources, &fills), &solids, text, &config)?;
     Ok(Scene {
         name,
         params,

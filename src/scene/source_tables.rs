@@ -3,12 +3,11 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::document::Document;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use super::shapes::{self, Noise, SceneContext, Shape};
 use super::value::{Number, Vector};
-use crate::solver::{self, Config, Region, Solid, SolidPose};
+use crate::solver::{self, Config, Region};
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
@@ -71,33 +70,6 @@ fn source(read: &Source, context: SceneContext) -> Result<solver::Source> {
     source.noise = read.noise.as_ref().map(shapes::noise);
     [source.start, source.stop] = times(read.start, read.stop.as_ref(), context.text, "source")?;
     Ok(source)
-}
-
-/// Refuses sources and fills that lie inside solids which stand still: nothing of them would ever be seen.
-pub fn refuse_buried(
-    doc: &Document,
-    (sources, fills): (&[solver::Source], &[solver::Fill]),
-    solids: &[Solid],
-    text: &Text,
-    config: &Config,
-) -> Result<()> {
-    let still: Vec<SolidPose> =
-        solids.iter().filter(|solid| solid.is_still()).map(|solid| solid.pose(0.0, 0.0)).collect();
-    if still.is_empty() {
-        return Ok(());
-    }
-    let shapes = doc.source.iter().flatten().map(|source| source.shape.as_ref());
-    let sources = shapes.zip(sources).map(|(shape, source)| (shape, &source.region, "source"));
-    let shapes = doc.initial.smoke.iter().map(|fill| Some(&fill.shape));
-    let fills = shapes.zip(fills).map(|(shape, fill)| (shape, &fill.region, "initial.smoke"));
-    match sources.chain(fills).find(|(_, region, _)| region.is_within(config, &still)) {
-        None => Ok(()),
-        Some((shape, _, key)) => {
-            let message =
-                format!("{key}.shape: it lies inside a solid, where nothing comes out; move one of the two");
-            Err(text.problem(shape.map_or(0..0, Spanned::span), message))
-        }
-    }
 }
 
 /// First and last instant of the object at `key`.

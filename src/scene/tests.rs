@@ -628,3 +628,21 @@ fn an_inflow_brings_its_smoke_from_the_start() {
         }
     }
 }
+
+/// A source in a solid that stands still emits nothing; one that only a moving solid covers does, later.
+#[test]
+fn shapes_inside_solids_are_named() {
+    let named = |solid: &str, source: &str| {
+        let text = format!(
+            "[[source]]\nshape = {{ sphere = {{ center = {source}, radius = 0.1 }} }}\n\
+             [[initial.smoke]]\nshape = {{ sphere = {{ center = [0.4, 0.4, 0.4], radius = 0.05 }} }}\nred = 1\n\
+             [[solid]]\nshape = {{ box = {{ size = [0.3, 0.3, 0.3] }} }}\n{solid}"
+        );
+        Scene::parse("s.toml", &text).unwrap().buried_shapes()
+    };
+    let still = "position = [0.4, 0.4, 0.4]";
+    assert_eq!(named(still, "[0.4, 0.4, 0.4]"), ["source.0", "initial.smoke.0"]);
+    assert_eq!(named(still, "[0.4, 0.5, 0.4]"), ["initial.smoke.0"]);
+    let moving = "keyframes = [[0, [0.4, 0.4, 0.4]], [1, [0.8, 0.4, 0.4]]]";
+    assert!(named(moving, "[0.4, 0.4, 0.4]").is_empty());
+}

@@ -253,10 +253,12 @@ impl Solver {
         self.settle();
     }
 
-    /// Gives the velocity its values at sides and solids, removes its divergence, and measures all fields; no time passes. The first
-    /// step after a change does the same.
+    /// Gives velocity, smoke and heat their values at sides and solids, removes the divergence, and measures all fields; no time passes.
+    /// The first step after a change does the same.
     pub fn settle(&mut self) {
         self.project(&Halt::never());
+        let (fields, pool) = (&mut self.fields, self.pool.clone());
+        pool.install(|| fields.fill_scalars());
         self.measure();
     }
 
@@ -339,6 +341,7 @@ impl Solver {
             let ahead = if self.stats.step == 0 { 0.0 } else { dt };
             self.fields.move_solids(self.stats.time, [0.0, ahead]);
             self.project(halt);
+            self.fields.fill_scalars();
         }
         self.fields.clear_gains();
         let mut left = dt;

@@ -1,0 +1,21 @@
+//! `scene.toml` in the folder of a run, which says whether the flow of the run was given.
+
+use std::path::Path;
+
+use crate::foreign;
+use crate::scene::{Scene, SceneError};
+
+/// First line of the scene of a run of `updraft detail`.
+const GIVEN_FLOW: &str = "# Smoke in the flow of another run, by `updraft detail`\n";
+
+/// Whether the smoke of a run moved through the flow of another: the first line of its scene at `path` says so.
+pub fn has_given_flow(path: &Path) -> bool {
+    foreign::text(path, foreign::TEXT).is_ok_and(|text| text.starts_with(GIVEN_FLOW))
+}
+
+/// The text of `scene.toml` for a run of `scene`, whose flow may be given.
+pub fn text(scene: &Scene, has_given_flow: bool) -> Result<String, SceneError> {
+    let text = scene.text()?;
+    let text = text.strip_prefix(GIVEN_FLOW).unwrap_or(&text);
+    Ok(if has_given_flow { [GIVEN_FLOW, text].concat() } else { text.to_owned() })
+}
