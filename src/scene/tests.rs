@@ -612,7 +612,7 @@ fn a_scene_starts_alike_with_and_without_initial_fields() {
 #[test]
 fn an_inflow_brings_its_smoke_from_the_start() {
     let text = "source = []\n[domain]\ncells = [20, 8, 8]\nvoxel = 0.05\n\
-                walls = { x_min = { inflow = { velocity = [0.5, 0, 0], red = 2 } }, x_max = 'open', z = 'periodic' }\n\
+                walls = { x_min = { inflow = { velocity = [0.5, 0, 0], red = 2 } }, x_max = 'open', y = 'closed', z = 'periodic' }\n\
                 [smoke.red]\ndissipation = 0\n";
     let scene = Scene::parse("s.toml", text).unwrap();
     for steps in [3, 12] {

@@ -9,11 +9,12 @@
 //! ```
 //!
 //! Without solids all lines along an axis have the same matrix. So p_a is the sum over both ends of a response of one index along the
-//! lines times the end's values across them, and w acts on these values alone: on a plane of numbers for each end.
+//! lines times the end's values across them, and w acts on these values alone: on a plane of numbers for each end. Where the values change
+//! during the step, the stages take less of the change than all: this part has a response and a plane of its own.
 
 use rayon::prelude::*;
 
-use super::{Diffusion, LineBoundary, Scratch, WIDTH, Wide};
+use super::{Diffusion, LineBoundary, Scratch, Varying, WIDTH, Wide};
 use crate::grid::{GHOST, Layout, other_axes};
 
 /// Addition of one end of the lines along an axis to a field, beyond that of the order x, y, z.
@@ -35,8 +36,8 @@ pub(super) fn across<const N: usize>(axis: usize, count: [usize; 3]) -> usize {
 
 impl Diffusion {
     /// Adds what the mean over all orders of the axes has more than the order x, y, z, after [`along`](Self::along) all three axes with
-    /// these arguments. For lines that solids do not cut. `varying(axis, end, out)` adds to `out` the part that varies of what lies
-    /// beyond this end: N values for each line, those of the lower of the other two axes beside each other.
+    /// these arguments. For lines that solids do not cut. `varying(axis, end, of, out)` adds to `out` the part that varies of what
+    /// lies beyond this end, or its change: N values for each line, those of the lower of the other two axes beside each other.
     pub fn average_orders<const N: usize>(
         &mut self,
         layout: Layout,
@@ -44,7 +45,7 @@ impl Diffusion {
         range: [[isize; 2]; 3],
         number: [f32; N],
         ends: &[LineBoundary<N>; 3],
-        varying: impl Fn(usize, usize, &mut [[f32; N]]),
+        varying: impl Fn(usize, usize, Varying, &mut [[f32; N]]),
     ) {
         let count = range.map(|[first, end]| (end - first).max(0) as usize);
         if count.contains(&0) {
@@ -52,21 +53,24 @@ impl Diffusion {
         }
         for (axis, ends_of_axis) in ends.iter().enumerate() {
             let LineBoundary::Line(both) = ends_of_axis else {
-                self.shares[axis].iter_mut().for_each(|share| share.acts = false);
+                self.shares[axis].as_flattened_mut().iter_mut().for_each(|share| share.acts = false);
                 continue;
             };
             for (end, beyond) in both.iter().enumerate() {
-                let Share { acts, values, .. } = &mut self.shares[axis][end];
-                values.resize(across::<N>(axis, count), 0.0);
-                values.as_chunks_mut::<N>().0.fill(beyond.add);
-                varying(axis, end, values.as_chunks_mut().0);
-                *acts = values.iter().any(|value| *value != 0.0);
-                if *acts {
-                    self.average_share::<N>(axis, end, count, number, ends);
+                let parts = [(Varying::Value, beyond.add), (Varying::Change, [0.0; N])];
+                for (part, (of, steady)) in parts.into_iter().enumerate() {
+                    let Share { acts, values, .. } = &mut self.shares[axis][end][part];
+                    values.resize(across::<N>(axis, count), 0.0);
+                    values.as_chunks_mut::<N>().0.fill(steady);
+                    varying(axis, end, of, values.as_chunks_mut().0);
+                    *acts = values.iter().any(|value| *value != 0.0);
+                    if *acts {
+                        self.average_share::<N>([axis, end, part], count, number, ends);
+                    }
                 }
             }
         }
-        if self.shares.iter().flatten().any(|share| share.acts) {
+        if self.shares.as_flattened().as_flattened().iter().any(|share| share.acts) {
             add_shares::<N>(&self.shares, layout, field, range);
         }
     }
@@ -74,14 +78,13 @@ impl Diffusion {
     /// Turns the values of a share from what the end adds into what the mean over the orders has more of it.
     fn average_share<const N: usize>(
         &mut self,
-        axis: usize,
-        end: usize,
+        [axis, end, part]: [usize; 3],
         count: [usize; 3],
         number: [f32; N],
         ends: &[LineBoundary<N>; 3],
     ) {
-        let Self { threads, system, shares, .. } = self;
-        let Share { acts, response, values, along } = &mut shares[axis][end];
+        let Self { threads, system, shares, lags, .. } = self;
+        let Share { acts, response, values, along } = &mut shares[axis][end][part];
         let scratch = &mut *threads.mine();
         let [low, high] = other_axes(axis);
         let shape = [count[low], count[high]];
@@ -120,9 +123,11 @@ impl Diffusion {
             let (line, change) = (&mut scratch.values[..n], &mut scratch.change[..n]);
             system.set(number, &ends[axis], n);
             line.fill([0.0; WIDTH]);
-            let mut adds = [[0.0; WIDTH]; 2];
-            adds[end] = [1.0; WIDTH];
-            system.solve(&[adds; 2], line, change);
+            let mut adds = [[[0.0; WIDTH]; 2]; 2];
+            for (adds, lag) in adds.iter_mut().zip(lags) {
+                adds[end] = [[1.0, -*lag][part]; WIDTH];
+            }
+            system.solve(&adds, line, change);
             response.resize(n * N, 0.0);
             response.chunks_exact_mut(N).zip(line).for_each(|(out, line)| out.copy_from_slice(&line[..N]));
         }
@@ -160,7 +165,7 @@ fn solve_lines<const N: usize>(
 
 /// Adds all shares that act: the response along the lines times the values across them.
 fn add_shares<const N: usize>(
-    shares: &[[Share; 2]; 3],
+    shares: &[[[Share; 2]; 2]; 3],
     layout: Layout,
     field: &mut [[f32; N]],
     range: [[isize; 2]; 3],
@@ -174,9 +179,8 @@ fn add_shares<const N: usize>(
         for j in 0..count[1] {
             let at = (j as isize + range[1][0] + GHOST as isize) as usize * layout.row + start;
             let row = plane[at..][..count[0]].as_flattened_mut();
-            for (axis, share) in
-                shares.iter().enumerate().flat_map(|(axis, ends)| ends.iter().map(move |end| (axis, end)))
-            {
+            let all = shares.as_flattened().as_flattened().iter().enumerate();
+            for (axis, share) in all.map(|(n, share)| (n / 4, share)) {
                 if !share.acts {
                     continue;
                 }

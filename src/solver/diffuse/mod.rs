@@ -59,6 +59,15 @@ pub struct End<const N: usize> {
     pub add: [f32; N],
 }
 
+/// What of a value beyond an end that varies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Varying {
+    /// The value at the end of a step.
+    Value,
+    /// How far that is from the value at its beginning.
+    Change,
+}
+
 /// Boundary conditions of the lines along an axis.
 #[derive(Clone, Copy, Debug)]
 pub enum LineBoundary<const N: usize> {
@@ -88,8 +97,8 @@ impl Scratch {
 pub struct Diffusion {
     threads: PerThread<Scratch>,
     system: System,
-    /// For each axis and end; see [`axis_order`].
-    shares: [[Share; 2]; 3],
+    /// For each axis and end, of the values at the end of a step and of their changes; see [`axis_order`].
+    shares: [[[Share; 2]; 2]; 3],
     /// For each end that varies, the changes during a step of what lies beyond it, N values for each line.
     changes: [Vec<f32>; 2],
     /// Shares of a step from the instants of the stages to its end.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::GhostRules;
+use super::diffuse::Varying;
 use crate::grid::{GHOST, Layout, next_axes, other_axes};
 use crate::solver::{BoundaryCondition, BoundaryConditions};
 
@@ -54,15 +55,6 @@ pub struct Table {
     values: Vec<f32>,
     /// Change of the values since the instant before.
     changes: Vec<f32>,
-}
-
-/// What a table gives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Varying {
-    /// The values at the present instant, which is the end of a step.
-    Value,
-    /// How far they are from those at the beginning of the step.
-    Change,
 }
 
 impl Table {

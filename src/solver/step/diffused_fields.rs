@@ -3,7 +3,7 @@
 use super::fields::{Fields, SmokeFields};
 use super::measure;
 use crate::solver::Params;
-use crate::solver::sides::profile::Varying;
+use crate::solver::diffuse::Varying;
 use crate::solver::storage::halt::Halt;
 
 impl Fields {
@@ -74,8 +74,8 @@ impl Fields {
         }
         if drag.is_none() && !halt.is_raised() {
             let ends = [0, 1, 2].map(|axis| walls.scalar_ends(axis));
-            diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, out| {
-                walls.add_varying_scalars([axis, end], inside, Varying::Value, out);
+            diffusion.average_orders(layout, scalars, inside, number, &ends, |axis, end, varying, out| {
+                walls.add_varying_scalars([axis, end], inside, varying, out);
             });
         }
     }
@@ -110,9 +110,16 @@ impl Fields {
             if drag.is_none() && !halt.is_raised() {
                 let ends = [0, 1, 2].map(|axis| walls.component_ends(component, axis));
                 let (field, range) = (bytemuck::cast_slice_mut(field), ranges[component]);
-                diffusion.average_orders(*layout, field, range, [number], &ends, |axis, end, out| {
-                    walls.add_varying(component, [axis, end], range, Varying::Value, out);
-                });
+                diffusion.average_orders(
+                    *layout,
+                    field,
+                    range,
+                    [number],
+                    &ends,
+                    |axis, end, varying, out| {
+                        walls.add_varying(component, [axis, end], range, varying, out);
+                    },
+                );
             }
         }
         if let Some((drag, arms, momentum)) = &mut drag {
