@@ -149,11 +149,17 @@ impl Look {
     /// Default albedo of a solid: light clay.
     pub const SOLID: [f32; 3] = [0.46, 0.43, 0.40];
 
+    /// Largest albedo of a surface whose colour is given as it shows: that of white paint. Nothing shows brighter under the default sun.
+    const PALEST: f32 = 0.9;
+
     /// The albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces a white sun of the default
-    /// irradiance. The tone map compresses luminance about as Y / (1 + 0.95 Y).
+    /// irradiance, if an albedo of 0.9 is enough for that; otherwise of the same hue, and as bright as that allows. The tone map
+    /// compresses luminance about as Y / (1 + 0.95 Y).
     pub fn albedo_shown(color: [f32; 3]) -> [f32; 3] {
         let scale = std::f32::consts::PI / SUN[1] / (1.0 - 0.95 * srgb::luminance(color).clamp(0.0, 1.0));
-        color.map(|x| (scale * x).clamp(0.0, 1.0))
+        let greatest = color.into_iter().fold(0.0, f32::max);
+        let scale = scale.min(Self::PALEST / greatest.max(f32::MIN_POSITIVE));
+        color.map(|x| (scale * x).max(0.0))
     }
 
     /// The albedo of the `n`th solid.

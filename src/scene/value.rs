@@ -371,4 +371,18 @@ mod tests {
             assert!(read::<Color>(bad).is_err(), "{bad}");
         }
     }
+
+    /// Pale colours of surfaces keep their hues: each of them asks for more than a surface can reflect.
+    #[test]
+    fn pale_surfaces_keep_their_hue() {
+        let albedo = |typed: &str| read::<Surface>(&format!("v = '{typed}'")).unwrap().0;
+        let pink = albedo("#ffe0e0");
+        let typed = read::<Color>("v = '#ffe0e0'").unwrap().0;
+        assert!((pink[1] / pink[0] - typed[1] / typed[0]).abs() < 1e-5, "{pink:?}");
+        for pale in ["#ffe0e0", "#e8f4ff", "#f0f0f0", "#ffffff"] {
+            let greatest = albedo(pale).into_iter().fold(0.0, f32::max);
+            assert!((greatest - 0.9).abs() < 1e-5, "{pale}: {greatest}");
+        }
+        assert!(albedo("#808080")[0] < 0.5);
+    }
 }
