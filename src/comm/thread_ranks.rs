@@ -33,6 +33,7 @@ impl ThreadRanks {
     }
 
     /// Calls `work` on each of `size` ranks, and returns the results in their order.
+    #[cfg(any(test, feature = "cli"))]
     pub(crate) fn run<T: Send>(size: usize, work: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let work = &work;
