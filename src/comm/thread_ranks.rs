@@ -1,5 +1,6 @@
 //! Ranks as threads of one process, with a channel from each to each.
 
+#[cfg(any(test, feature = "cli"))]
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
