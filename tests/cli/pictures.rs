@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::{command, done, files, folder, stderr, stdout, succeeded, updraft};
+use super::command::{command, done, files, folder, stderr, stdout, succeeded};
 use super::{SMALL, render};
 
 /// Reads rows of RGB or RGBA bytes, the number of bytes per pixel, and the size.
@@ -144,7 +144,7 @@ fn without_opengl_pictures_are_drawn_on_the_cpu() {
     assert_eq!(text.matches("rendering on the CPU").count(), 1, "{text}");
     assert!(text.lines().any(|line| line.starts_with("updraft: no OpenGL")), "{text}");
     let args = ["render", "plume", "--frames", "2", "--size", "64x48", "--out", "b.####.png", "--cpu"];
-    let chosen = updraft(dir.path(), &[&args, SMALL].concat());
+    let chosen = super::command::updraft(dir.path(), &[&args, SMALL].concat());
     assert!(!stderr(&chosen).contains("rendering on the CPU"), "it was asked for");
     let bytes = |name: &str| std::fs::read(dir.path().join(name)).unwrap();
     assert_eq!(bytes("a.0002.png"), bytes("b.0002.png"));
