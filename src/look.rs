@@ -149,7 +149,7 @@ impl Look {
     /// Default albedo of a solid: light clay.
     pub const SOLID: [f32; 3] = [0.46, 0.43, 0.40];
 
-    /// Largest albedo of a surface whose colour is given as it shows: that of white paint. Nothing shows brighter under the default sun.
+    /// Largest albedo of a surface whose colour is given as it shows: that of white paint.
     const PALEST: f32 = 0.9;
 
     /// The albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces a white sun of the default

@@ -310,7 +310,7 @@ fn conservative_advection_is_the_same_on_any_number_of_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// What a source emits decays while it is emitted: what is there, what has faded and what was emitted do not depend on the step.
+/// Emissions decay while they last: contents, decay and emission do not depend on the step.
 #[test]
 fn emission_into_decaying_smoke_does_not_depend_on_the_step() {
     let rates = [2.0f32, 10.0, 0.0, -0.5];

@@ -19,8 +19,8 @@ const USUAL: f32 = 1.0;
 /// Move finer smoke through the flow of a finished run, with turbulence, and write its frames.
 ///
 /// Reads DIR/scene.toml and the velocity in the frames of DIR, npz or vdb, and simulates the smoke alone: sources, solids,
-/// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed; keys of the box, the frames, solids and forces
-/// are refused.
+/// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed;
+/// keys of the box, the frames, solids and forces are refused.
 #[derive(Debug, clap::Args)]
 pub struct DetailArgs {
     /// Folder of a run of `simulate`, with the velocity in its frames
@@ -146,7 +146,7 @@ fn stored(common: &Common, path: &str) -> Result<Scene, CliError> {
 /// The scene of the finer smoke: that at `path` with the overrides of the command line, on cells of `--up`.
 fn finer(args: &DetailArgs, common: &Common, stored: &Scene, path: &str) -> Result<Scene, CliError> {
     let detail = detail(args, stored)?;
-    // Before the overrides of the command line: some need finer cells, and one of it is seen.
+    // Before the overrides of the command line: some need finer cells, and one of domain.detail must win, to be refused.
     let mut common = common.clone();
     let first = common.sets_of_config;
     common.set.insert(first, format!("domain.detail={detail}"));

@@ -155,7 +155,7 @@ impl RunFlow {
     }
 }
 
-/// Refuses a velocity that a scene could not begin with: smoke would take hours to follow it, and then be no number.
+/// Refuses a velocity beyond the limit of an initial field: a step would take hours, and its result would not be finite.
 fn check_range(path: &Path, field: Field, array: &Array) -> Result<(), CliError> {
     let (limit, [nx, ny, _]) = (InitialError::limit(field), array.shape);
     let is_possible = |value: &f32| value.abs() <= limit;

@@ -107,7 +107,8 @@ fn domain() -> Vec<Parameter> {
         ),
         plain("domain.follow", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.on)).says(
             "Whether open sides move with the smoke: the box grows, shrinks and moves by bricks of 8 cells around smoke, heat, sources at \
-             work and solids that move or hold a temperature, and `cells` is the box at the start. Other sides stay, and none sinks below y = 0.",
+             work and solids that move or hold a temperature, and `cells` is the box at the start. Other sides stay, and none sinks \
+             below y = 0.",
         ),
         whole("domain.follow_margin", 4.0..=512.0, Restarts).of(config!(c => c.follow.margin)).says(
             "Least number of cells between smoke or heat and a side that moves. More cells let the flow differ less from that in a \
@@ -294,7 +295,10 @@ fn solver() -> Vec<Parameter> {
                 ),
                 0,
             ))
-            .says("Whether the flow is computed. In a box that follows its smoke the new air of a frozen flow has the velocity of the nearest old air."),
+            .says(
+                "Whether the flow is computed. In a box that follows its smoke the new air of a frozen flow has the velocity of the \
+                 nearest old air.",
+            ),
         number("solver.tolerance", "-", 1e-6..=0.1, Restarts)
             .of(config!(c => c.tolerance))
             .says("Remaining divergence of multigrid: max abs(∇·u) h / max abs(u)."),

@@ -107,10 +107,10 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
     }
     let mut params = Params::default();
     fill(&mut params, given);
-    check_follow(doc, (&config, &params), given, text)?;
     let bytes = text.share.memory(&config, !doc.solid.is_empty(), &params);
     check_memory(&config, bytes, text.share, limit(doc, text))
         .map_err(|message| text.problem(span, message))?;
+    check_follow(doc, (&config, &params), given, text)?;
     memory::check_threads(config.threads).map_err(|message| {
         text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;

@@ -580,7 +580,7 @@ fn a_run_elsewhere_is_not_limited_by_this_machine() {
     assert!(Scene::parse_shared("s", text, &[], Share::elsewhere(64)).is_ok());
 }
 
-/// What has no effect changes nothing: with it or without it the air begins to move in the same way.
+/// An initial field of zeros changes no bit of the flow.
 #[test]
 fn a_scene_starts_alike_with_and_without_initial_fields() {
     let inflow = "walls = { x_min = { inflow = { velocity = [0.5, 0, 0], red = 2 } }, x_max = 'open' }";

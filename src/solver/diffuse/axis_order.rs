@@ -10,7 +10,7 @@
 //!
 //! Without solids all lines along an axis have the same matrix. So p_a is the sum over both ends of a response of one index along the
 //! lines times the end's values across them, and w acts on these values alone: on a plane of numbers for each end. Where the values change
-//! during the step, the stages take less of the change than all: this part has a response and a plane of its own.
+//! during the step, each stage lags behind the end of it by a share of the change: the changes have a response and a plane of their own.
 
 use rayon::prelude::*;
 

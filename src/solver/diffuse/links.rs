@@ -292,7 +292,7 @@ impl Rows {
         }
     }
 
-    /// Adds what the conditions at the ends add in a `stage`, instead of what they added in the one before.
+    /// Replaces the additions at the ends in the stage before by those in `stage`.
     fn add_at_ends(&mut self, n: usize, adds: &Adds, stage: usize) {
         for (end, at) in [0, n - 1].into_iter().enumerate() {
             for l in 0..WIDTH {

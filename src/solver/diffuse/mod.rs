@@ -33,7 +33,7 @@ const WIDTH: usize = 64;
 /// One index along the lines of a group: interleaved points of N values each.
 type Wide = [f32; WIDTH];
 
-/// What is added beyond both ends of the lines of a group, in each stage.
+/// Additions beyond both ends of the lines of a group, in each stage.
 type Adds = [[Wide; 2]; 2];
 
 /// Largest κ Δt/h² used. Beyond it any box that fits in memory is almost uniform after a few steps, and the 1
@@ -59,12 +59,12 @@ pub struct End<const N: usize> {
     pub add: [f32; N],
 }
 
-/// What of a value beyond an end that varies.
+/// Part of a value beyond an end that varies in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Varying {
     /// The value at the end of a step.
     Value,
-    /// How far that is from the value at its beginning.
+    /// Its change during the step.
     Change,
 }
 
@@ -99,7 +99,7 @@ pub struct Diffusion {
     system: System,
     /// For each axis and end, of the values at the end of a step and of their changes; see [`axis_order`].
     shares: [[[Share; 2]; 2]; 3],
-    /// For each end that varies, the changes during a step of what lies beyond it, N values for each line.
+    /// For each end that varies, the changes of the values beyond it during a step, N for each line.
     changes: [Vec<f32>; 2],
     /// Shares of a step from the instants of the stages to its end.
     lags: [f32; 2],
@@ -117,9 +117,9 @@ impl Diffusion {
         }
     }
 
-    /// For [`along`](Self::along) lines of `range` with the part `[from, to]` of a step: at the ends that vary, what lies beyond changes
-    /// during the step by what `add(end, out)` adds to `out`, N values for each line, those of the lower of the other two axes beside each
-    /// other. Each stage takes the values of its instant, so walls that move unsteadily are of second order in time.
+    /// Sets the changes of the values beyond the ends that vary, for [`along`](Self::along) with the part `[from, to]` of a step.
+    /// `add(end, out)` adds the changes during the whole step to `out`: N values for each line within `range`, those of the lower of the
+    /// other two axes beside each other. Each stage takes the values at its instant, so unsteady walls are of second order in time.
     pub fn vary<const N: usize>(
         &mut self,
         axis: usize,
@@ -139,8 +139,8 @@ impl Diffusion {
     }
 
     /// Diffuses `field` of all `ranks` along `axis` within `range` (half-open, along x, y, z). `number` is κ Δt/h² of each value. At an end that
-    /// varies from line to line, the values beyond are those in the field, which are of the end of the step, less what
-    /// [`vary`](Self::vary) says; what is added follows from them. `links` says where solids cut the lines, of this range and axis.
+    /// varies from line to line, the field holds the values beyond it at the end of the step, and [`vary`](Self::vary) has set their
+    /// changes. `links` says where solids cut the lines, of this range and axis.
     #[allow(clippy::too_many_arguments)]
     pub fn along<const N: usize>(
         &mut self,
@@ -167,7 +167,7 @@ impl Diffusion {
         }
     }
 
-    /// Diffuses the lines within a range, of those within all of it.
+    /// Diffuses the lines of this rank: those within `range`, a part of `all`.
     #[allow(clippy::too_many_arguments)]
     fn solve<const N: usize>(
         &mut self,

@@ -203,7 +203,7 @@ impl External {
         self.list.iter().filter(acts).map(Force::speed).fold(0.0, f32::max)
     }
 
-    /// Applies the forces to `velocity` between `time` and `time + dt`. Of what accelerates the air it gives the share `left`. No component
+    /// Applies the forces to `velocity` between `time` and `time + dt`. Accelerations give the share `left` of their impulse. No component
     /// exceeds `limit` \[m/s\].
     pub fn apply(
         &self,

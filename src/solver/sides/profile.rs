@@ -2,7 +2,8 @@
 //!
 //! The rules of the sides make every ghost `sign · inside + add` (`sides/mod.rs`), with the constant part of `add`. The values of a
 //! profile are added to the ghosts afterwards. They come from a table for each quantity and side, which is updated once a substep for
-//! the instant at its end, and knows how far that is from the beginning: diffusion needs the instants between. At edges of the box they count as constants do: as the mean over the orders of the rules.
+//! the instant at its end. It keeps the change since the beginning, since diffusion needs instants between. At edges of the box the
+//! values count as constants do: as the mean over the orders of the rules.
 
 use std::fmt;
 use std::sync::Arc;
@@ -389,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Each stage of diffusion takes the wall at its instant: halving the step leaves a quarter of the error, at the wall too.
+    /// Half the step leaves a quarter of the error, beside the wall too.
     #[test]
     fn a_swinging_wall_is_of_second_order_in_time() {
         let around = [BoundaryCondition::Periodic; 2];

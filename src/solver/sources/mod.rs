@@ -66,7 +66,12 @@ pub fn working(start: f32, stop: f32, time: f64, dt: f32) -> (f64, f32) {
     (from, (to - from).max(0.0) as f32)
 }
 
-/// A time in which sources emit, and what they emit decays.
+/// ∫ exp(−k t) dt from 0 to `time` \[s\]: the rest of a steady supply of 1/s that decays with `rate` k meanwhile.
+pub fn decayed_time(rate: f64, time: f64) -> f64 {
+    if rate == 0.0 { time } else { -(-rate * time).exp_m1() / rate }
+}
+
+/// An interval of time in which sources emit, and emissions decay.
 pub struct Span {
     /// Its beginning \[s\].
     pub time: f64,
@@ -77,15 +82,14 @@ pub struct Span {
 }
 
 impl Span {
-    /// What is left at the end of what has been emitted at a rate of 1/s for the time `works` from `from` on: ∫ exp(−k (end − t)) dt.
+    /// Computes the rest at the end of an emission of 1/s for the time `works` from `from` on: ∫ exp(−k (end − t)) dt.
     fn left(&self, from: f64, works: f32) -> [f64; 4] {
         let works = f64::from(works);
         let rest = (self.time + f64::from(self.dt) - from - works).max(0.0);
         self.rates.map(|rate| {
             let rate = f64::from(rate);
-            let decayed = if rate == 0.0 { works } else { -(-rate * works).exp_m1() / rate };
             // Finite, and not 0: the emission is in proportion to it.
-            ((-rate * rest).exp() * decayed).clamp(1e-30 * works, 1e30)
+            ((-rate * rest).exp() * decayed_time(rate, works)).clamp(1e-30 * works, 1e30)
         })
     }
 }
@@ -159,8 +163,7 @@ impl Sources {
         self.list.iter().filter_map(|s| s.velocity).flatten().fold(0.0, |a: f32, b| a.max(b.abs()))
     }
 
-    /// Adds the emission in `span` that is left at its end; no value exceeds `limit`. What is added to the cells `inside` solids does not
-    /// count.
+    /// Adds the rest of the emission at the end of `span`; no value exceeds `limit`. Additions to the cells `inside` solids do not count.
     pub fn emit(
         &self,
         span: &Span,

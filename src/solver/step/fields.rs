@@ -431,8 +431,7 @@ impl Fields {
         measured
     }
 
-    /// Adds the emission of the sources between `time` and `time + dt`, outside solids, as far as it has not decayed by then. `rates` are
-    /// those of decay \[1/s\].
+    /// Adds the emission of the sources between `time` and `time + dt` outside solids, less its decay meanwhile at `rates` \[1/s\].
     pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32, rates: [f32; 4]) {
         let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
         let own = layout.own();

@@ -7,7 +7,7 @@ use crate::solver::config::{Config, Integrator, Params, SPEED_LIMIT};
 use crate::solver::forces::Forces;
 use crate::solver::forces::external::External;
 use crate::solver::solver_error::SolverError;
-use crate::solver::sources::Sources;
+use crate::solver::sources::{Sources, decayed_time};
 use crate::solver::step_stats::{Stage, StepStats};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
@@ -182,8 +182,8 @@ impl Substep<'_> {
     }
 
     /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity before projection. Buoyancy and
-    /// external forces have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction damps what a
-    /// force gives meanwhile; between two halves of a force it damps the first one alone, which is of second order too.
+    /// external forces have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction damps the
+    /// impulse within the step; of a force in two halves it damps the first one alone, which is of second order too.
     fn force(
         &self,
         fields: &mut Fields,
@@ -268,8 +268,7 @@ fn decay_factor(rate: f32, dt: f32) -> f32 {
 
 /// Share of the impulse of a steady force that is left after `dt` if all motion decays meanwhile with `rate`: (1 − exp(−k Δt)) / (k Δt).
 fn impulse_left(rate: f32, dt: f32) -> f32 {
-    let decays = f64::from(rate) * f64::from(dt);
-    if decays == 0.0 { 1.0 } else { (-(-decays).exp_m1() / decays).min(1e30) as f32 }
+    (decayed_time(rate.into(), dt.into()) / f64::from(dt)).min(1e30) as f32
 }
 
 fn body_forces(params: &Params, ambient: f32, dt: f32, h: f32) -> Forces {
