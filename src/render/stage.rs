@@ -5,7 +5,7 @@
 //! box moves: the end of the floor, the fade of smoke at sides, the place of a slice.
 
 use super::{Cursor, Mode, Slice, View};
-use crate::look::{Camera, Emitter, Look};
+use crate::look::{Camera, Emitter};
 use crate::snapshot::Snapshot;
 
 /// The box of a snapshot and that of the start.
@@ -17,21 +17,6 @@ pub(super) struct Stage {
     extent: [f32; 3],
     /// The box at the start, from the corner of the box \[m\].
     start: [[f32; 3]; 2],
-}
-
-/// A view in coordinates from the corner of a box.
-pub(super) struct LocalView {
-    look: Look,
-    camera: Camera,
-    cursor: Option<Cursor>,
-    mode: Mode,
-}
-
-impl LocalView {
-    /// As the renderers take it.
-    pub fn view(&self) -> View<'_> {
-        View { look: &self.look, camera: &self.camera, cursor: self.cursor, mode: self.mode }
-    }
 }
 
 impl Stage {
@@ -57,10 +42,10 @@ impl Stage {
         [0, 1, 2].map(|a| high[a] - low[a])
     }
 
-    /// `view` from the corner of the box; `None` if the box is that of the start, at the origin.
-    pub fn local(&self, view: &View) -> Option<LocalView> {
+    /// Calls `render` with `view` in coordinates from the corner of the box.
+    pub fn localize<T>(&self, view: &View, render: impl FnOnce(&View) -> T) -> T {
         if self.corner == [0.0; 3] && self.start == [[0.0; 3], self.extent] {
-            return None;
+            return render(view);
         }
         let moved = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - self.corner[a]);
         let shortest = |size: [f32; 3]| size.into_iter().fold(f32::INFINITY, f32::min);
@@ -86,7 +71,7 @@ impl Stage {
             Mode::Slice(slice) => Mode::Slice(self.slice(slice)),
             mode => mode,
         };
-        Some(LocalView { look, camera, cursor, mode })
+        render(&View { look: &look, camera: &camera, cursor, mode })
     }
 
     /// The slice at the same place of the scene.
@@ -102,7 +87,7 @@ impl Stage {
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::look::Light;
+    use crate::look::{Light, Look};
     use crate::render::CpuRenderer;
     use crate::render::procedural::{Tint, plume};
 

@@ -45,7 +45,7 @@ use super::medium::Medium;
 use super::noise;
 use super::preshaded::Cells;
 use super::sampled_volume::Volume;
-use super::stage::{LocalView, Stage};
+use super::stage::Stage;
 use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
 use crate::grid::Dims;
 use crate::look::{Look, Scattering};
@@ -137,13 +137,10 @@ impl CpuRenderer {
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
     ) -> Image {
-        let local = Stage::of(snapshot).local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        self.accumulate(snapshot, view, size, progress);
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
-        self.picture.present(&contents, view, self.quality);
-        image(&self.picture, size)
+        Stage::of(snapshot).localize(view, |view| {
+            self.accumulate(snapshot, view, size, progress);
+            self.present(&Part::of(snapshot), view, size)
+        })
     }
 
     /// As [`CpuRenderer::render`], before background and tone map.
@@ -154,13 +151,10 @@ impl CpuRenderer {
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
     ) -> LinearImage {
-        let local = Stage::of(snapshot).local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        self.accumulate(snapshot, view, size, progress);
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
-        let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
-        LinearImage { width: size[0], height: size[1], rgba, depth }
+        Stage::of(snapshot).localize(view, |view| {
+            self.accumulate(snapshot, view, size, progress);
+            self.linear(&Part::of(snapshot), view, size)
+        })
     }
 
     /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
@@ -184,14 +178,9 @@ impl CpuRenderer {
     /// # Panics
     /// If the look asks for path tracing.
     pub fn render_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) -> Option<Image> {
-        let local = Stage::of(slab.whole()).local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        self.accumulate_slabs(slab, view, size);
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(&slab.part(), cells, (&self.light, &self.floor), self.ranges);
-        (slab.comm().rank() == 0).then(|| {
-            self.picture.present(&contents, view, self.quality);
-            image(&self.picture, size)
+        Stage::of(slab.whole()).localize(view, |view| {
+            self.accumulate_slabs(slab, view, size);
+            (slab.comm().rank() == 0).then(|| self.present(&slab.part(), view, size))
         })
     }
 
@@ -202,15 +191,27 @@ impl CpuRenderer {
         view: &View,
         size: [u32; 2],
     ) -> Option<LinearImage> {
-        let local = Stage::of(slab.whole()).local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        self.accumulate_slabs(slab, view, size);
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(&slab.part(), cells, (&self.light, &self.floor), self.ranges);
-        (slab.comm().rank() == 0).then(|| {
-            let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
-            LinearImage { width: size[0], height: size[1], rgba, depth }
+        Stage::of(slab.whole()).localize(view, |view| {
+            self.accumulate_slabs(slab, view, size);
+            (slab.comm().rank() == 0).then(|| self.linear(&slab.part(), view, size))
         })
+    }
+
+    /// Converts the accumulation buffer to bytes.
+    fn present(&mut self, part: &Part, view: &View, [width, height]: [u32; 2]) -> Image {
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(part, cells, (&self.light, &self.floor), self.ranges);
+        self.picture.present(&contents, view, self.quality);
+        let rows = self.picture.bytes().chunks_exact(width as usize).rev();
+        Image { width, height, rgba: rows.flatten().flatten().copied().collect() }
+    }
+
+    /// Returns the accumulation buffer.
+    fn linear(&mut self, part: &Part, view: &View, [width, height]: [u32; 2]) -> LinearImage {
+        let cells = self.quality.of_two(&self.cells, &self.sharpened);
+        let contents = contents(part, cells, (&self.light, &self.floor), self.ranges);
+        let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
+        LinearImage { width, height, rgba, depth }
     }
 
     /// Renders the part of this rank of all frames of a picture, of which the first rank gets the whole.
@@ -318,12 +319,6 @@ impl CpuRenderer {
         }
         picture.render(&contents, view, quality, size, integrator);
     }
-}
-
-/// The bytes of a picture, rows from the top.
-fn image(picture: &Picture, [width, height]: [u32; 2]) -> Image {
-    let rgba = picture.bytes().chunks_exact(width as usize).rev().flatten().flatten().copied().collect();
-    Image { width, height, rgba }
 }
 
 fn contents<'a>(

@@ -45,7 +45,6 @@ use super::lines::{self, Line};
 use super::medium::Medium;
 use super::quantity::{Quantity, THICKNESS};
 use super::slice::{self, Slice};
-use super::stage::LocalView;
 use super::{Mode, Quality, RenderError, View, noise};
 use crate::grid::Dims;
 use crate::look::Look;
@@ -243,14 +242,15 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
-        let local = self.grid.stage.local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        if self.by_threads() {
-            self.draw_by_threads([viewport[2], viewport[3]], view)?;
-            return self.present_by_threads(target, viewport, view);
-        }
-        self.draw_linear([viewport[2], viewport[3]], view)?;
-        self.present(target, viewport, view)
+        let stage = self.grid.stage;
+        stage.localize(view, |view| {
+            if self.by_threads() {
+                self.draw_by_threads([viewport[2], viewport[3]], view)?;
+                return self.present_by_threads(target, viewport, view);
+            }
+            self.draw_linear([viewport[2], viewport[3]], view)?;
+            self.present(target, viewport, view)
+        })
     }
 
     /// Renders the number of frames of the quality into a part of `target`.
@@ -260,13 +260,14 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
-        let local = self.grid.stage.local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        self.draw_mean([viewport[2], viewport[3]], view)?;
-        if self.by_threads() {
-            return self.present_by_threads(target, viewport, view);
-        }
-        self.present(target, viewport, view)
+        let stage = self.grid.stage;
+        stage.localize(view, |view| {
+            self.draw_mean([viewport[2], viewport[3]], view)?;
+            if self.by_threads() {
+                return self.present_by_threads(target, viewport, view);
+            }
+            self.present(target, viewport, view)
+        })
     }
 
     fn present(&self, target: &mut impl Surface, viewport: [u32; 4], view: &View) -> Result<(), RenderError> {

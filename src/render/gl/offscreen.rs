@@ -9,7 +9,7 @@ use glium::texture::{RawImage2d, Texture2d, UncompressedFloatFormat};
 
 use super::surfaceless::surfaceless_context;
 use super::{Renderer, smoke_texture, targets};
-use crate::render::stage::{LocalView, Stage};
+use crate::render::stage::Stage;
 use crate::render::{Image, LinearImage, Quality, RenderError, View};
 use crate::snapshot::Snapshot;
 
@@ -72,12 +72,12 @@ impl Offscreen {
     pub fn render_linear(&mut self, snapshot: &Snapshot, view: &View) -> Result<LinearImage, RenderError> {
         self.renderer.set_light_scale(view.look.light_scale);
         self.renderer.upload(snapshot, view.mode)?;
-        let local = Stage::of(snapshot).local(view);
-        let view = &local.as_ref().map_or(*view, LocalView::view);
-        self.renderer.draw_mean(self.size, view)?;
         let [width, height] = self.size;
-        let (rgba, depth) = self.renderer.read_linear(view);
-        Ok(LinearImage { width, height, rgba, depth })
+        Stage::of(snapshot).localize(view, |view| {
+            self.renderer.draw_mean(self.size, view)?;
+            let (rgba, depth) = self.renderer.read_linear(view);
+            Ok(LinearImage { width, height, rgba, depth })
+        })
     }
 
     /// Renders the last upload, for timing; [`Offscreen::read`] waits for it.

@@ -13,7 +13,7 @@ use crate::render::cpu::{self, Contents, Integrator, Picture};
 use crate::render::floor::FloorLight;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
-use crate::render::stage::{LocalView, Stage};
+use crate::render::stage::Stage;
 use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
 use crate::simd::token;
 use crate::snapshot::Snapshot;
@@ -283,12 +283,13 @@ impl Painter {
             self.passes.of = None;
         }
         self.last = Some(request.clone());
-        let stage = Stage::of(snapshot);
         let PictureRequest { look, camera, cursor, mode, .. } = request;
         let view = View { look, camera, cursor: *cursor, mode: *mode };
-        let local = stage.local(&view);
-        let view = local.as_ref().map_or(view, LocalView::view);
-        let look = view.look;
+        Stage::of(snapshot).localize(&view, |view| self.render_local(request, view));
+    }
+
+    fn render_local(&mut self, request: &PictureRequest, view: &View) {
+        let (snapshot, look, quality, size) = (request.snapshot(), view.look, request.quality, request.size);
         self.baked.light.set_scale(look.light_scale);
         if self.baked.bring_up_to_date(look, &self.cells) {
             self.picture.forget_light();
@@ -299,11 +300,11 @@ impl Painter {
             camera: *view.camera,
             mode: view.mode,
             serial: snapshot.serial,
-            size: request.size,
-            quality: request.quality,
+            size,
+            quality,
         };
         let contents = Contents {
-            stage,
+            stage: Stage::of(snapshot),
             dims: snapshot.dims,
             planes: [0, snapshot.dims.nz],
             h: snapshot.h,
@@ -318,10 +319,9 @@ impl Painter {
         if let Some(Frame { number, weight }) = self.passes.next(subject, request.refine) {
             let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
             let frame = cpu::Frame { number, weight, shift };
-            let (size, quality) = (request.size, request.quality);
-            self.picture.render_frame(&contents, &view, quality, size, frame, Integrator::Packets);
+            self.picture.render_frame(&contents, view, quality, size, frame, Integrator::Packets);
         }
-        self.picture.present(&contents, &view, request.quality);
+        self.picture.present(&contents, view, quality);
         self.picture.times();
     }
 }
