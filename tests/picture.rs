@@ -10,7 +10,7 @@ use updraft::look::{Camera, CameraProjection, Lens, Look, Scattering};
 use updraft::look::{Emitter, Light};
 use updraft::render::CpuRenderer;
 use updraft::render::procedural::{Tint, plume, uniform};
-use updraft::render::{Image, LinearImage, Mode, Quality, Shading, View};
+use updraft::render::{Image, LinearImage, Mode, Quality, View};
 use updraft::snapshot::{Mesh, Snapshot, SolidShape};
 use updraft::solver::Solid;
 
@@ -52,26 +52,16 @@ fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
     CpuRenderer::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
 }
 
-/// Pictures by both renderers, or by the CPU's alone without OpenGL. With pre-shading both march ray packets.
-/// With shading along rays the CPU uses the plain reference and OpenGL its shaders.
+/// Pictures by ray packets, by the plain reference and, if there is one, by OpenGL.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
-    let mut all = Vec::new();
-    let mut cpu = CpuRenderer::new();
+    let (mut all, mut cpu) = (Vec::new(), CpuRenderer::new());
+    for (name, reference) in [("packets", false), ("reference", true)] {
+        cpu.set_reference(reference);
+        all.push((name, cpu.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
+    }
     #[cfg(feature = "viewer")]
-    let mut gl = gl::offscreen(SIZE);
-    for (shading, names) in [
-        (Shading::Cells, ["CPU", "GL"]),
-        (Shading::Rays, ["CPU, rays", "GL, rays"]),
-        (Shading::Fastest, ["CPU, fastest", "GL or threads, fastest"]),
-    ] {
-        let quality = Quality { shading, ..Quality::FINAL };
-        cpu.set_quality(quality);
-        all.push((names[0], cpu.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
-        #[cfg(feature = "viewer")]
-        if let Some(gl) = &mut gl {
-            gl.set_quality(quality);
-            all.push((names[1], gl.render_linear(snapshot, &view(look, camera)).unwrap()));
-        }
+    if let Some(mut gl) = gl::offscreen(SIZE) {
+        all.push(("GL", gl.render_linear(snapshot, &view(look, camera)).unwrap()));
     }
     all
 }
@@ -393,19 +383,19 @@ fn skipping_empty_bricks_changes_no_pixel() {
     assert!(worst < 1e-3, "off by {worst}");
 }
 
-/// Pre-shading and shading along rays give the same picture.
+/// Packets through the pre-shaded volume and single rays give the same picture.
 #[test]
-fn preshading_and_shading_along_rays_agree() {
+fn packets_and_the_reference_agree() {
     let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
     let camera = Camera::framing(snapshot.extent());
     let (hot, soft) = (Look { glow: 3.0, ..Look::default() }, Look { extinction: 12.0, ..Look::default() });
     for (name, look) in [("default", Look::default()), ("hot", hot), ("soft", soft)] {
-        let draw = |shading| {
+        let draw = |reference| {
             let mut cpu = CpuRenderer::new();
-            cpu.set_quality(Quality { shading, ..Quality::FINAL });
+            cpu.set_reference(reference);
             cpu.render(&snapshot, &view(&look, &camera), [160, 120], &|_| ())
         };
-        let (mean, worst) = difference(&draw(Shading::Cells), &draw(Shading::Rays));
+        let (mean, worst) = difference(&draw(false), &draw(true));
         eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
         let within = if look.glow > 0.0 { 80 } else { 12 };
         assert!(mean < 0.4 && worst < within, "{name}: mean {mean}, worst {worst} of 255");

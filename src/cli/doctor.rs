@@ -242,9 +242,7 @@ fn opengl(gl: &Result<OpenGl, String>) -> Line {
 fn pictures(common: &Common, gl: &Result<OpenGl, String>) -> Line {
     let (renderer, why) = match gl {
         _ if common.cpu => ("cpu", "the configuration says `cpu = true`"),
-        Ok(gl) if gl.on_processor => {
-            ("opengl", "its driver has no graphics processor, so CPU threads march the rays")
-        }
+        Ok(gl) if gl.on_processor => ("cpu", "the driver of OpenGL has no graphics processor"),
         Ok(_) => ("opengl", "a graphics processor is there"),
         Err(why) => ("cpu", why.as_str()),
     };

@@ -1,4 +1,4 @@
-//! Pictures without a window: by OpenGL if it is available, otherwise on the CPU.
+//! Pictures without a window: by OpenGL if a graphics processor is available, otherwise on the CPU.
 
 use super::interrupt;
 use crate::look::{Environment, Light, Look, Scattering};
@@ -45,6 +45,10 @@ impl Painter {
     fn with_gl(scene: &Scene) -> Result<Self, RenderError> {
         let [width, height] = scene.size;
         let offscreen = crate::render::Offscreen::new(width, height)?;
+        if offscreen.draws_on_processor() {
+            // Its shaders would run on the same threads, and more slowly.
+            return Ok(Self::on_cpu());
+        }
         tracing::info!("drawing with {}", offscreen.driver());
         Ok(Self::Gl(Box::new(offscreen)))
     }

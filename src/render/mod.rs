@@ -189,21 +189,6 @@ pub struct Quality {
     pub first: u32,
     /// Shift those frames within the pixel, for smooth edges.
     pub edges: bool,
-    /// Place at which the smoke is shaded.
-    pub shading: Shading,
-}
-
-/// Place at which the smoke is shaded. The pictures hardly differ; the cost does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shading {
-    /// Along each ray on a graphics processor, otherwise at the cells.
-    #[default]
-    Fastest,
-    /// At the cells (pre-shading), once for all rays and again for each new eye. Threads render the whole
-    /// picture.
-    Cells,
-    /// Along each ray at each step: in shaders, or without OpenGL in plain code, which is slow.
-    Rays,
 }
 
 /// Least number of samples along the longest side.
@@ -245,7 +230,6 @@ impl Quality {
         passes: 1,
         first: 0,
         edges: false,
-        shading: Shading::Fastest,
     };
     /// Frames whose mean is the picture of a lens. Fewer show as copies of what is far out of focus.
     pub const LENS_PASSES: u32 = 96;

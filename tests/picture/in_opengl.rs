@@ -56,33 +56,47 @@ fn scenes() -> Vec<(&'static str, Snapshot, Look, Option<Cursor>, Mode)> {
     ]
 }
 
-/// Both shadings in OpenGL, and the fastest here.
-const SHADINGS: [Shading; 3] = [Shading::Cells, Shading::Rays, Shading::Fastest];
+/// The CPU's renderer of packets, and of the plain reference if `reference` is set.
+fn cpu_renderer(reference: bool, quality: Quality) -> CpuRenderer {
+    let mut cpu = CpuRenderer::new();
+    cpu.set_reference(reference);
+    cpu.set_quality(quality);
+    cpu
+}
+
+/// Pictures by packets and in OpenGL.
+fn by_both(
+    gl: &mut Offscreen,
+    quality: Quality,
+    snapshot: &Snapshot,
+    view: &View,
+    size: [u32; 2],
+) -> [Image; 2] {
+    gl.set_quality(quality);
+    let on_cpu = cpu_renderer(false, quality).render(snapshot, view, size, &|_| ());
+    [on_cpu, gl.render(snapshot, view).unwrap()]
+}
 
 #[test]
 fn both_renderers_draw_the_same() {
     let size = [160, 120];
     let Some(mut gl) = offscreen(size) else { return };
-    for ((name, snapshot, look, cursor, mode), shading) in
-        scenes().into_iter().flat_map(|scene| SHADINGS.map(|shading| (scene.clone(), shading)))
-    {
+    for (name, snapshot, look, cursor, mode) in scenes() {
         let camera = Camera::framing(snapshot.extent());
         let view = View { look: &look, camera: &camera, cursor, mode };
-        let mut cpu = CpuRenderer::new();
-        gl.set_quality(Quality { shading, ..Quality::FINAL });
-        cpu.set_quality(gl.renderer().quality());
         let on_gl = gl.render(&snapshot, &view).unwrap();
-        let on_cpu = cpu.render(&snapshot, &view, size, &|_| ());
-        let (mean, worst) = difference(&on_gl, &on_cpu);
-        eprintln!("{name}, {shading:?}: mean {mean:.3}, worst {worst} of 255");
-        // The worst are pixels at the ends of lines and on the edges of planes.
-        let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| a.abs_diff(**b) > 16).count();
-        assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
-        // With a graphics processor `Fastest` differs between the two.
-        let within = if shading == Shading::Fastest { 80 } else { 12 };
-        let lines = mode != Mode::Smoke || cursor.is_some();
-        assert!(lines || worst <= within, "{name}, {shading:?}: worst {worst} of 255");
-        assert!(far_off * 500 < on_gl.rgba.len(), "{name}: {far_off} bytes are far off");
+        // The reference shades along the rays as shaders do, packets at the cells.
+        for (reference, within) in [(true, 12), (false, 80)] {
+            let on_cpu = cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ());
+            let (mean, worst) = difference(&on_gl, &on_cpu);
+            eprintln!("{name}, reference {reference}: mean {mean:.3}, worst {worst} of 255");
+            // The worst are pixels at the ends of lines and on the edges of planes.
+            let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| a.abs_diff(**b) > 16).count();
+            assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
+            let lines = mode != Mode::Smoke || cursor.is_some();
+            assert!(lines || worst <= within, "{name}, reference {reference}: worst {worst} of 255");
+            assert!(far_off * 500 < on_gl.rgba.len(), "{name}: {far_off} bytes are far off");
+        }
     }
 }
 
@@ -118,20 +132,17 @@ fn both_renderers_draw_the_same_solids() {
         snapshot.solids.push(solid.pose(0.0, 0.0));
     }
     let soft = Look { sun_size: 8.0, ..look.clone() };
-    for (shading, look) in SHADINGS.map(|shading| (shading, &look)).into_iter().chain([(SHADINGS[0], &soft)])
-    {
-        let (quality, view) = (Quality { shading, ..Quality::FINAL }, view(look, &camera));
-        gl.set_quality(quality);
+    for look in [&look, &soft] {
+        let (view, sun) = (view(look, &camera), look.sun_size);
         let without = gl.render(&empty, &view).unwrap();
         let on_gl = gl.render(&snapshot, &view).unwrap();
-        let mut cpu = CpuRenderer::new();
-        cpu.set_quality(quality);
-        let on_cpu = cpu.render(&snapshot, &view, size, &|_| ());
-        let (mean, worst) = difference(&on_gl, &on_cpu);
-        let sun = look.sun_size;
-        eprintln!("solids, {shading:?}, sun of {sun}: mean {mean:.3}, worst {worst} of 255");
-        assert!(mean < 0.2, "{shading:?}, sun of {sun}: mean {mean}, worst {worst} of 255");
-        assert!(difference(&on_gl, &without).0 > 1.0, "{shading:?}: the solids are seen");
+        for reference in [true, false] {
+            let on_cpu = cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ());
+            let (mean, worst) = difference(&on_gl, &on_cpu);
+            eprintln!("solids, reference {reference}, sun of {sun}: mean {mean:.3}, worst {worst} of 255");
+            assert!(mean < 0.2, "reference {reference}, sun of {sun}: mean {mean}, worst {worst} of 255");
+        }
+        assert!(difference(&on_gl, &without).0 > 1.0, "the solids are seen");
     }
 }
 
@@ -146,24 +157,20 @@ fn edges_of_solids_are_smooth_in_both_renderers() {
     let look = Look { extinction: 1e-3, outline: false, floor: None, ..Look::default() };
     let camera = Camera::framing(snapshot.extent());
     let view = view(&look, &camera);
-    let mut cpu = CpuRenderer::new();
     let partial = |image: &LinearImage| image.rgba.iter().filter(|p| p[3] > 0.05 && p[3] < 0.95).count();
-    let cases = [(Quality::FINAL, 0, 0), (Quality::SMOOTH, 50, 400)];
-    for ((quality, least, most), shading) in cases.into_iter().flat_map(|case| SHADINGS.map(|s| (case, s))) {
-        let quality = Quality { shading, ..quality };
+    for (quality, least, most) in [(Quality::FINAL, 0, 0), (Quality::SMOOTH, 50, 400)] {
         gl.set_quality(quality);
-        cpu.set_quality(quality);
         let on_gl = gl.render_linear(&snapshot, &view).unwrap();
-        let on_cpu = cpu.render_linear(&snapshot, &view, [96, 72], &|_| ());
-        for (name, image) in [("GL", &on_gl), ("CPU", &on_cpu)] {
-            let count = partial(image);
-            assert!(
-                (least..=most).contains(&count),
-                "{name}, {shading:?}: {count} pixels are partly covered"
-            );
+        for reference in [true, false] {
+            let on_cpu = cpu_renderer(reference, quality).render_linear(&snapshot, &view, [96, 72], &|_| ());
+            for (name, image) in [("GL", &on_gl), ("CPU", &on_cpu)] {
+                let count = partial(image);
+                assert!((least..=most).contains(&count), "{name}: {count} pixels are partly covered");
+            }
+            let pairs = on_gl.rgba.iter().zip(&on_cpu.rgba);
+            let far_off = pairs.filter(|(a, b)| (a[3] - b[3]).abs() > 0.02).count();
+            assert!(far_off < 12, "reference {reference}: {far_off} pixels differ");
         }
-        let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| (a[3] - b[3]).abs() > 0.02).count();
-        assert!(far_off < 12, "{far_off} pixels differ");
     }
 }
 
@@ -179,19 +186,19 @@ fn edges_get_smooth_while_nothing_moves() {
     let (plain, cursor) =
         (view(&look, &camera), Cursor { center: [0.4, 1.0, 0.4], radius: 0.05, color: [1.0; 3] });
     let with_cursor = View { cursor: Some(cursor), ..plain };
-    for (shading, divide) in SHADINGS.into_iter().flat_map(|shading| [1, 2].map(|n| (shading, n))) {
-        gl.set_quality(Quality { shading, ..Quality::SMOOTH });
+    for divide in [1, 2] {
+        gl.set_quality(Quality::SMOOTH);
         let smooth = gl.render(&snapshot, &plain).unwrap();
-        gl.set_quality(Quality { shading, divide, ..Quality::FINAL });
+        gl.set_quality(Quality { divide, ..Quality::FINAL });
         gl.renderer().upload(&snapshot, Mode::Smoke).unwrap();
         let mut after = |pictures: u32, view: &View| {
             (0..pictures).for_each(|_| gl.draw(view).unwrap());
             difference(&gl.read(), &smooth).0
         };
         let (one, over, many) = (after(1, &plain), after(31, &with_cursor), after(1, &plain));
-        eprintln!("{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
-        assert!(many < 0.5 * one, "{shading:?}, 1/{divide}: off by {one} at once, {many} after a while");
-        assert!(over > many, "{shading:?}: the cursor is seen");
+        eprintln!("1/{divide}: off by {one} at once, {many} after a while");
+        assert!(many < 0.5 * one, "1/{divide}: off by {one} at once, {many} after a while");
+        assert!(over > many, "the cursor is seen");
     }
 }
 
@@ -200,16 +207,13 @@ fn both_renderers_read_the_same_splines() {
     let Some(mut gl) = offscreen(SIZE) else { return };
     let snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Sectors);
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
-    let mut cpu = CpuRenderer::new();
-    let mut draw = |splines, shading| {
-        let quality = Quality { splines, shading, ..Quality::FINAL };
-        gl.set_quality(quality);
-        cpu.set_quality(quality);
-        let view = view(&look, &camera);
-        (gl.render(&snapshot, &view).unwrap(), cpu.render(&snapshot, &view, SIZE, &|_| ()))
-    };
-    let ((linear, _), (on_gl, rays)) = (draw(false, Shading::Rays), draw(true, Shading::Rays));
-    let (_, packets) = draw(true, Shading::Cells);
+    let view = view(&look, &camera);
+    let linear = gl.render(&snapshot, &view).unwrap();
+    let quality = Quality { splines: true, ..Quality::FINAL };
+    gl.set_quality(quality);
+    let on_gl = gl.render(&snapshot, &view).unwrap();
+    let [rays, packets] = [true, false]
+        .map(|reference| cpu_renderer(reference, quality).render(&snapshot, &view, SIZE, &|_| ()));
     let (mean, worst) = difference(&on_gl, &rays);
     assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
     let (mean, worst) = difference(&packets, &rays);
@@ -224,15 +228,13 @@ fn a_divided_march_shows_the_same() {
     let Some(mut gl) = offscreen(size) else { return };
     let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
-    for shading in SHADINGS {
-        let mut at = |divide| {
-            gl.set_quality(Quality { divide, shading, ..Quality::FINAL });
-            gl.render(&snapshot, &view(&look, &camera)).unwrap()
-        };
-        let full = at(1);
-        for (divide, within) in [(2, 0.6), (4, 1.5)] {
-            let (mean, _) = difference(&full, &at(divide));
-            assert!(mean < within, "{shading:?} at 1/{divide}: mean difference {mean} of 255");
+    let view = view(&look, &camera);
+    let mut at = |divide| by_both(&mut gl, Quality { divide, ..Quality::FINAL }, &snapshot, &view, size);
+    let full = at(1);
+    for (divide, within) in [(2, 0.6), (4, 1.5)] {
+        for (divided, full) in at(divide).iter().zip(&full) {
+            let (mean, _) = difference(divided, full);
+            assert!(mean < within, "1/{divide}: mean difference {mean} of 255");
         }
     }
 }
@@ -240,22 +242,19 @@ fn a_divided_march_shows_the_same() {
 /// Beside a solid a divided march shows the smoke behind it, not the smoke before the solid.
 #[test]
 fn a_divided_march_keeps_the_smoke_beside_a_solid() {
-    let Some(mut gl) = offscreen([439, 380]) else { return };
+    let size = [439, 380];
+    let Some(mut gl) = offscreen(size) else { return };
     let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
     let ball = Solid::new(SolidShape::Sphere { radius: 0.13 }, [0.4, 0.5, 0.5]);
     snapshot.solids = vec![ball.pose(0.0, 0.0)];
     let look = Look { solids: vec![[0.6, 0.3, 0.2]], outline: false, ..Look::default() };
     let camera = Camera::framing(snapshot.extent());
-    for shading in SHADINGS {
-        let mut at = |divide| {
-            gl.set_quality(Quality { divide, shading, passes: 1, ..Quality::FINAL });
-            gl.render(&snapshot, &view(&look, &camera)).unwrap()
-        };
-        let full = at(1);
-        for divide in [2, 4] {
-            let worst = difference(&full, &at(divide)).1;
-            assert!(worst < 50, "{shading:?} at 1/{divide}: {worst} of 255");
-        }
+    let view = view(&look, &camera);
+    let mut at = |divide| by_both(&mut gl, Quality { divide, ..Quality::FINAL }, &snapshot, &view, size);
+    let full = at(1);
+    for divide in [2, 4] {
+        let worst = at(divide).iter().zip(&full).map(|(a, b)| difference(a, b).1).max();
+        assert!(worst < Some(50), "1/{divide}: {worst:?} of 255");
     }
 }
 
@@ -266,10 +265,15 @@ fn passes_average_out_the_grain() {
     let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Even);
     let look = Look { samples: 0.3, outline: false, floor: None, ..Look::default() };
     let camera = Camera::framing(snapshot.extent());
-    for shading in SHADINGS {
+    let view = view(&look, &camera);
+    for by_packets in [true, false] {
         let mut linear = |passes| {
-            gl.set_quality(Quality { passes, shading, ..Quality::FINAL });
-            gl.render_linear(&snapshot, &view(&look, &camera)).unwrap()
+            let quality = Quality { passes, ..Quality::FINAL };
+            gl.set_quality(quality);
+            match by_packets {
+                true => cpu_renderer(false, quality).render_linear(&snapshot, &view, SIZE, &|_| ()),
+                false => gl.render_linear(&snapshot, &view).unwrap(),
+            }
         };
         let (one, sixteen, all) = (linear(1), linear(16), linear(32));
         let off = |a: &LinearImage| -> f32 {

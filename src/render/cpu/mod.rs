@@ -3,7 +3,7 @@
 //! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and on every other
 //! processor ([`march`], written once over the trait [`packets::Packets`]). They read the smoke at its cells and the
 //! light volume towards the eye ([`crate::render::preshaded`], [`crate::render::light`]). Two other integrators share
-//! everything else of a picture with them: a scalar march ([`Shading::Rays`]), and a path tracer, the truth that the light
+//! everything else of a picture with them: a scalar march for tests ([`CpuRenderer::set_reference`]), and a path tracer, the truth that the light
 //! volume approximates ([`Scattering::Traced`]).
 //!
 //! All run on the rayon pool of the caller and give the same picture for any number of threads.
@@ -46,7 +46,7 @@ use super::noise;
 use super::preshaded::Cells;
 use super::sampled_volume::Volume;
 use super::stage::Stage;
-use super::{Image, LinearImage, Mode, Quality, Ranges, Shading, View};
+use super::{Image, LinearImage, Mode, Quality, Ranges, View};
 use crate::grid::Dims;
 use crate::look::{Look, Scattering};
 use crate::simd::{Token, token};
@@ -74,6 +74,8 @@ pub struct CpuRenderer {
     ranges: Ranges,
     picture: Picture,
     quality: Quality,
+    /// Whether single rays march, in plain code.
+    reference: bool,
     /// Scatterings after which a traced path ends.
     orders: u32,
     /// Ends the tracing of a picture when it is set.
@@ -102,6 +104,7 @@ impl CpuRenderer {
             ranges: Ranges::default(),
             picture: Picture::new(token),
             quality: Quality::FINAL,
+            reference: false,
             orders: u32::MAX,
             cancel: None,
         }
@@ -124,9 +127,15 @@ impl CpuRenderer {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
-    /// Sets how much work goes into the pictures. Rays that do not march in packets are as many as pixels.
+    /// Sets how much work goes into the pictures. Traced paths begin at every pixel.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
+    }
+
+    /// Sets whether single rays march through the smoke, in plain code that tests compare packets and shaders with. It is slow.
+    #[doc(hidden)]
+    pub fn set_reference(&mut self, reference: bool) {
+        self.reference = reference;
     }
 
     /// Renders `snapshot`. With path tracing, `progress` gets the finished share.
@@ -263,7 +272,7 @@ impl CpuRenderer {
         let cells = self.quality.of_two(&self.cells, &self.sharpened);
         let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
         let traced = view.look.scattering == Scattering::Traced;
-        if !view.mode.shows_smoke() || !traced && self.quality.shading != Shading::Rays {
+        if !view.mode.shows_smoke() || !traced && !self.reference {
             return self.picture.render(&contents, view, self.quality, size, Integrator::Packets);
         }
         let mut texels = Vec::new();

@@ -1,5 +1,5 @@
 //! A picture by the processor's threads, from the background to the bytes. [`super::CpuRenderer`] renders
-//! whole pictures with it, and so does the OpenGL renderer if its driver has no graphics processor: shaders
+//! whole pictures with it, and a window frame by frame if its driver has no graphics processor: shaders
 //! would run on the same threads there, but read volumes a quarter as fast.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The reference: one ray at a time through the smoke, in plain code, as `shaders/march.frag` without
-//! pre-shading. It serves [`Shading::Rays`](crate::render::Shading), provides the medium of the path tracer,
-//! and tests compare the ray packets with it.
+//! pre-shading. It provides the medium of the path tracer, and tests compare ray packets and shaders with it
+//! ([`CpuRenderer::set_reference`](crate::render::CpuRenderer::set_reference)).
 
 use nalgebra::Vector3;
 

@@ -25,9 +25,6 @@ impl Renderer {
 
     /// Renders the number of frames of the quality and leaves their mean in the target of the scene.
     pub(super) fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
-        if self.by_threads() {
-            return self.draw_mean_by_threads(size, view);
-        }
         self.fit(size)?;
         let passes = self.quality.passes.max(1);
         let edges = self.quality.edges;

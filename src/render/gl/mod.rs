@@ -23,7 +23,6 @@ mod solids;
 #[cfg(not(target_vendor = "apple"))]
 mod surfaceless;
 mod targets;
-mod threads;
 mod timing;
 mod volume_texture;
 
@@ -78,18 +77,16 @@ use programs::Programs;
 use smoke_texture::Smoke;
 use solids::Solids;
 use targets::Targets;
-use threads::Threads;
 pub use timing::{Timing, measure};
 use volume_texture::Volume;
 
-/// Renders snapshots. One for each GL context; it stays on the thread of that context.
+/// Renders snapshots. One for each GL context; it stays on the thread of that context. [`PictureThread`] is faster where the context
+/// [prefers threads](Self::prefers_threads).
 pub struct Renderer {
     gl: Rc<Context>,
     programs: Programs,
     noise: Texture2d,
     smoke: Smoke,
-    /// Renders on the processor's threads.
-    threads: Threads,
     floor: Floor,
     light: Volume,
     /// The eye that `light` is for and the light baked last; `None` if it holds an older one.
@@ -102,8 +99,6 @@ pub struct Renderer {
     lamps: Lamps,
     environment: EnvironmentTexture,
     velocity: Volume,
-    /// Whether `velocity` is that of this snapshot.
-    has_velocity: bool,
     velocity_values: Vec<[f16; 4]>,
     solids: Solids,
     grid: Grid,
@@ -126,7 +121,6 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
-            threads: Threads::new(Self::prefers_threads(gl)),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
@@ -137,7 +131,6 @@ impl Renderer {
             lamps: Lamps::new(gl)?,
             environment: EnvironmentTexture::new(gl)?,
             velocity: volume()?,
-            has_velocity: false,
             velocity_values: Vec::new(),
             solids: Solids::new(gl)?,
             grid: Grid::empty(),
@@ -210,26 +203,21 @@ impl Renderer {
     /// Whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload leaves out
     /// data that its mode and quality do not show.
     pub fn needs_upload(&self, mode: Mode) -> bool {
-        let by_threads = self.by_threads();
-        let without_velocity = self.grid.has_velocity && !self.has_velocity && !by_threads;
         let other_light = mode.shows_smoke() && self.baked.light.is_fine() != self.quality.fine_light;
-        self.smoke.needs_upload(mode, by_threads) || without_velocity && mode.needs_velocity() || other_light
+        self.smoke.needs_upload(mode) || other_light
     }
 
     /// Uploads a snapshot, for pictures in `mode` and of the present quality.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
-        let by_threads = self.by_threads();
-        self.smoke.upload(snapshot, mode, by_threads)?;
+        self.smoke.upload(snapshot, mode)?;
         self.velocity_values.clone_from(&snapshot.velocity);
-        self.has_velocity = !by_threads && !snapshot.velocity.is_empty();
-        if self.has_velocity {
+        if !snapshot.velocity.is_empty() {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
         self.grid = Grid::of(snapshot);
         self.baked.light.set_fine(self.quality.fine_light);
         self.baked.gather(snapshot);
         self.solids.set(self.baked.light.solids())?;
-        self.threads.picture.forget();
         self.passes.of = None;
         Ok(())
     }
@@ -244,10 +232,6 @@ impl Renderer {
     ) -> Result<(), RenderError> {
         let stage = self.grid.stage;
         stage.localize(view, |view| {
-            if self.by_threads() {
-                self.draw_by_threads([viewport[2], viewport[3]], view)?;
-                return self.present_by_threads(target, viewport, view);
-            }
             self.draw_linear([viewport[2], viewport[3]], view)?;
             self.present(target, viewport, view)
         })
@@ -263,9 +247,6 @@ impl Renderer {
         let stage = self.grid.stage;
         stage.localize(view, |view| {
             self.draw_mean([viewport[2], viewport[3]], view)?;
-            if self.by_threads() {
-                return self.present_by_threads(target, viewport, view);
-            }
             self.present(target, viewport, view)
         })
     }
@@ -330,10 +311,7 @@ impl Renderer {
     }
 
     /// Radiance, alpha and distance of each pixel of the last picture, rows from the top.
-    fn read_linear(&mut self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
-        if self.by_threads() {
-            return self.linear_by_threads(view);
-        }
+    fn read_linear(&self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
         let targets = self.targets.as_ref().expect("something was drawn");
         let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
         // Parallel rays start behind the camera.
@@ -389,7 +367,6 @@ impl Renderer {
         self.set_light_scale(look.light_scale);
         if self.baked.bring_up_to_date(look, self.smoke.cells()) {
             self.light_for = None;
-            self.threads.picture.forget_light();
             self.floor.cast(&self.baked.light, &Medium::of(look, self.grid.extent()));
         }
     }

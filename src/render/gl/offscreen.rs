@@ -13,7 +13,8 @@ use crate::render::stage::Stage;
 use crate::render::{Image, LinearImage, Quality, RenderError, View};
 use crate::snapshot::Snapshot;
 
-/// Renders to images without a display. It stays on the thread that made it.
+/// Renders to images without a display. It stays on the thread that made it. A driver that
+/// [renders on the processor](Self::draws_on_processor) takes longer than [`CpuRenderer`](crate::render::CpuRenderer).
 pub struct Offscreen {
     renderer: Renderer,
     target: Texture2d,

@@ -18,14 +18,12 @@ pub(super) struct Timers {
     gl: Rc<Context>,
     on: bool,
     running: RefCell<Vec<(&'static str, TimeElapsedQuery)>>,
-    /// Times of passes outside the driver \[ms\].
-    others: Vec<(&'static str, f64)>,
 }
 
 impl Timers {
     /// Makes inactive timers.
     pub fn new(gl: &Rc<Context>) -> Self {
-        Self { gl: gl.clone(), on: false, running: RefCell::default(), others: Vec::new() }
+        Self { gl: gl.clone(), on: false, running: RefCell::default() }
     }
 
     /// Times every pass from now on.
@@ -36,20 +34,10 @@ impl Timers {
     /// Times of each pass since the last call \[ms\], by name; waits for them. Empty without timers.
     pub fn take(&mut self) -> BTreeMap<&'static str, f64> {
         let mut sums = BTreeMap::new();
-        for (name, took) in self.others.drain(..) {
-            *sums.entry(name).or_default() += took;
-        }
         for (name, timer) in self.running.take() {
             *sums.entry(name).or_default() += f64::from(timer.get()) * 1e-6;
         }
         sums
-    }
-
-    /// Adds times measured elsewhere \[ms\].
-    pub fn add(&mut self, took: Vec<(&'static str, f64)>) {
-        if self.on {
-            self.others.extend(took);
-        }
     }
 
     /// Runs `draw` with a timer of the driver, and keeps the timer.

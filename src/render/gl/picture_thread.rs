@@ -145,6 +145,7 @@ impl PictureThread {
                 desk.reached = number;
                 let mut bytes = desk.finished.take().map(|old| old.bytes).unwrap_or_default();
                 painter.picture.bytes().clone_into(&mut bytes);
+                painter.picture.times();
                 desk.finished = Some(FinishedPicture {
                     bytes,
                     size: request.size,
@@ -233,14 +234,14 @@ fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
     }
 }
 
-/// The state of the thread.
-struct Painter {
+/// Renders the pictures of the thread.
+pub(super) struct Painter {
     last: Option<PictureRequest>,
     cells: Cells,
     baked: Bake,
     floor: FloorLight,
     ranges: Ranges,
-    picture: Picture,
+    pub picture: Picture,
     passes: Accumulation,
 }
 
@@ -264,28 +265,34 @@ impl Painter {
     }
 
     /// Forgets an average with an unfinished frame.
-    fn forget_average(&mut self) {
+    pub fn forget_average(&mut self) {
         self.passes.of = None;
     }
 
-    /// Renders the next frame of the request's average, and its bytes.
-    fn render(&mut self, request: &PictureRequest) {
+    /// Takes over the smoke of a request.
+    pub fn gather(&mut self, request: &PictureRequest) {
         let snapshot = request.snapshot();
+        self.cells.gather(snapshot);
+        self.baked.light.set_fine(request.quality.fine_light);
+        self.baked.gather(snapshot);
+        self.ranges = Grid::of(snapshot).ranges;
+        self.picture.forget();
+        self.passes.of = None;
+        self.last = Some(request.clone());
+    }
+
+    /// Renders the next frame of the request's average, and its bytes.
+    pub fn render(&mut self, request: &PictureRequest) {
         let same = |last: &PictureRequest| {
             last.shows_same_smoke(request) && last.quality.fine_light == request.quality.fine_light
         };
         if !self.last.as_ref().is_some_and(same) {
-            self.cells.gather(snapshot);
-            self.baked.light.set_fine(request.quality.fine_light);
-            self.baked.gather(snapshot);
-            self.ranges = Grid::of(snapshot).ranges;
-            self.picture.forget();
-            self.passes.of = None;
+            self.gather(request);
         }
         self.last = Some(request.clone());
         let PictureRequest { look, camera, cursor, mode, .. } = request;
         let view = View { look, camera, cursor: *cursor, mode: *mode };
-        Stage::of(snapshot).localize(&view, |view| self.render_local(request, view));
+        Stage::of(request.snapshot()).localize(&view, |view| self.render_local(request, view));
     }
 
     fn render_local(&mut self, request: &PictureRequest, view: &View) {
@@ -322,7 +329,6 @@ impl Painter {
             self.picture.render_frame(&contents, view, quality, size, frame, Integrator::Packets);
         }
         self.picture.present(&contents, view, quality);
-        self.picture.times();
     }
 }
 
@@ -388,6 +394,19 @@ mod tests {
         thread.take().unwrap().expect("a picture in time")
     }
 
+    /// The bytes of a picture, rows from the top.
+    fn from_top(picture: &FinishedPicture) -> Vec<u8> {
+        picture.bytes.chunks(picture.size[0] as usize).rev().flatten().flatten().copied().collect()
+    }
+
+    fn without_window(request: &PictureRequest, quality: Quality) -> Vec<u8> {
+        let mut renderer = CpuRenderer::new();
+        renderer.set_quality(quality);
+        let PictureRequest { look, camera, mode, size, .. } = request;
+        let view = View { look, camera, cursor: None, mode: *mode };
+        renderer.render(&request.snapshot, &view, *size, &|_| ()).rgba
+    }
+
     #[test]
     fn the_picture_is_that_of_the_renderer_without_a_window() {
         let thread = PictureThread::start(|| ()).unwrap();
@@ -395,12 +414,7 @@ mod tests {
         assert!(thread.request(request.clone()));
         let shown = picture(&thread);
         assert_eq!((shown.tag, shown.size), ([3, 4, 0], [40, 30]));
-        let mut renderer = CpuRenderer::new();
-        let PictureRequest { look, camera, mode, .. } = &request;
-        let view = View { look, camera, cursor: None, mode: *mode };
-        let image = renderer.render(&request.snapshot, &view, [40, 30], &|_| ());
-        let rows = shown.bytes.chunks(40).rev().flatten().flatten().copied().collect::<Vec<_>>();
-        assert_eq!(rows, image.rgba);
+        assert_eq!(from_top(&shown), without_window(&request, Quality::FINAL));
     }
 
     #[test]
@@ -417,10 +431,16 @@ mod tests {
     fn a_picture_improves_by_itself_so_many_times() {
         let (sender, receiver) = std::sync::mpsc::channel();
         let thread = PictureThread::start(move || _ = sender.send(())).unwrap();
+        let with = |passes| Quality { passes, edges: passes > 1, ..Quality::FINAL };
+        let [first, smooth] = [1, 64].map(|passes| without_window(&request(3.0), with(passes)));
         thread.request(PictureRequest { refine: true, ..request(3.0) });
         let most = most_passes(&request(3.0).camera);
         let wakes = (0..most).filter(|_| receiver.recv_timeout(Duration::from_secs(20)).is_ok());
         assert_eq!(wakes.count(), most as usize);
         assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err());
+        let off =
+            |bytes: &[u8]| -> u32 { bytes.iter().zip(&smooth).map(|(a, b)| u32::from(a.abs_diff(*b))).sum() };
+        let last = off(&from_top(&picture(&thread)));
+        assert!(last < off(&first) / 2, "{last} at last, {} at first", off(&first));
     }
 }

@@ -1,9 +1,8 @@
-//! The smoke of a snapshot: in textures for shaders, in memory for the CPU threads.
+//! The smoke of a snapshot in textures.
 
 use std::rc::Rc;
 
 use glium::backend::Context;
-use half::f16;
 
 use super::volume_texture::Volume;
 use crate::grid::Dims;
@@ -13,7 +12,7 @@ use crate::render::preshaded::Cells;
 use crate::render::{Mode, Quality, RenderError, bricks};
 use crate::snapshot::{Bricks, Snapshot};
 
-/// One snapshot. Textures are filled only for shaders.
+/// One snapshot.
 pub(super) struct Smoke {
     texture: Volume,
     /// Contents of `texture`, if they belong to this snapshot.
@@ -22,8 +21,6 @@ pub(super) struct Smoke {
     /// `cells` as splines read them, if `has_sharpened`.
     sharpened: Cells,
     has_sharpened: bool,
-    /// All cells, if the CPU threads render slices.
-    values: Vec<[f16; 4]>,
     dims: Dims,
     h: f32,
     /// Maxima of the bricks, and whether the texture holds them.
@@ -51,7 +48,6 @@ impl Smoke {
             cells: Cells::default(),
             sharpened: Cells::default(),
             has_sharpened: false,
-            values: Vec::new(),
             dims: one,
             h: 1.0,
             maxima: Bricks::empty(one),
@@ -62,38 +58,22 @@ impl Smoke {
     }
 
     /// Whether [`Smoke::upload`] must run again for pictures in `mode`.
-    pub fn needs_upload(&self, mode: Mode, by_threads: bool) -> bool {
-        match (by_threads, mode) {
-            (true, Mode::Slice(_)) => self.values.is_empty(),
-            (false, Mode::Slice(_)) => self.holds != Some(Texels::Captured),
-            _ => false,
-        }
+    pub fn needs_upload(&self, mode: Mode) -> bool {
+        matches!(mode, Mode::Slice(_)) && self.holds != Some(Texels::Captured)
     }
 
     /// Takes over a snapshot, for pictures in `mode`.
-    pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode, by_threads: bool) -> Result<(), RenderError> {
-        let is_slice = matches!(mode, Mode::Slice(_));
+    pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
         (self.dims, self.h) = (snapshot.dims, snapshot.h);
         self.cells.gather(snapshot);
         self.maxima.clone_from(&snapshot.bricks);
         self.bounds = bricks::occupied(&snapshot.bricks, snapshot.h);
         (self.holds, self.has_bricks, self.has_sharpened) = (None, false, false);
-        self.values.clear();
-        if is_slice && !by_threads {
+        if let Mode::Slice(_) = mode {
             self.texture.fill(snapshot.dims, &snapshot.smoke)?;
             self.holds = Some(Texels::Captured);
-        } else if is_slice {
-            self.values.extend_from_slice(&snapshot.smoke);
         }
         Ok(())
-    }
-
-    /// Computes the sharpened cells that splines read.
-    pub fn sharpen(&mut self) {
-        if !self.has_sharpened {
-            self.sharpened.sharpen(&self.cells);
-            self.has_sharpened = true;
-        }
     }
 
     /// Bounding box of the smoke \[m\]; inverted if there is none.
@@ -113,8 +93,9 @@ impl Smoke {
         if self.holds == Some(wanted) {
             return Ok(());
         }
-        if quality.splines {
-            self.sharpen();
+        if quality.splines && !self.has_sharpened {
+            self.sharpened.sharpen(&self.cells);
+            self.has_sharpened = true;
         }
         let cells = quality.of_two(&self.cells, &self.sharpened);
         self.texture.write(self.dims, |texels| cells.write_shown(&medium, texels))?;
@@ -122,23 +103,9 @@ impl Smoke {
         Ok(())
     }
 
-    /// The cells of occupied bricks that pictures of a quality show; for splines [`Smoke::sharpen`] must have run.
-    pub fn shown(&self, quality: Quality) -> &Cells {
-        quality.of_two(&self.cells, &self.sharpened)
-    }
-
     /// The cells of occupied bricks.
     pub fn cells(&self) -> &Cells {
         &self.cells
-    }
-
-    /// All cells, if the CPU threads render slices; otherwise empty.
-    pub fn values(&self) -> &[[f16; 4]] {
-        &self.values
-    }
-
-    pub fn maxima(&self) -> &Bricks {
-        &self.maxima
     }
 
     /// Densities, and temperature or emission.

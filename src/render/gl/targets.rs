@@ -44,7 +44,7 @@ impl Targets {
 }
 
 /// Checks that the driver supports textures of that size.
-pub(super) fn check(gl: &Rc<Context>, [width, height]: [u32; 2]) -> Result<(), RenderError> {
+fn check(gl: &Rc<Context>, [width, height]: [u32; 2]) -> Result<(), RenderError> {
     let limit = gl.get_capabilities().max_texture_size as u32;
     let fits = width.min(height) > 0 && width.max(height) <= limit;
     if fits { Ok(()) } else { Err(RenderError::Size(width, height, limit)) }

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::Offscreen;
+use std::sync::Arc;
+
+use super::picture_thread::Painter;
+use super::{Offscreen, PictureRequest};
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::render::{Mode, Quality, RenderError, View, procedural};
@@ -31,6 +34,53 @@ pub struct Timing {
     pub all: f64,
 }
 
+/// The renderer of a window here.
+enum Timed {
+    Driver(Box<Offscreen>),
+    /// The driver has no graphics processor.
+    Threads(Box<Painter>),
+}
+
+impl Timed {
+    fn upload(&mut self, request: &PictureRequest) -> Result<(), RenderError> {
+        match self {
+            Self::Threads(painter) => painter.gather(request),
+            Self::Driver(gl) => {
+                gl.set_quality(request.quality);
+                gl.renderer().upload(&request.snapshot, request.mode)?;
+                gl.finish();
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self, request: &PictureRequest) -> Result<(), RenderError> {
+        match self {
+            Self::Threads(painter) => painter.render(request),
+            Self::Driver(gl) => {
+                let PictureRequest { look, camera, cursor, mode, .. } = request;
+                gl.draw(&View { look, camera, cursor: *cursor, mode: *mode })?;
+                gl.finish();
+            }
+        }
+        Ok(())
+    }
+
+    fn forget_passes(&mut self) {
+        match self {
+            Self::Threads(painter) => painter.forget_average(),
+            Self::Driver(gl) => gl.renderer().forget_passes(),
+        }
+    }
+
+    fn pass_times(&mut self) -> BTreeMap<&'static str, f64> {
+        match self {
+            Self::Threads(painter) => painter.picture.times().into_iter().collect(),
+            Self::Driver(gl) => gl.renderer().pass_times(),
+        }
+    }
+}
+
 /// Times pictures of a procedural plume, `repeats` of each kind, at full and at half size. Also returns the
 /// name of the driver.
 pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Vec<Timing>), RenderError> {
@@ -38,30 +88,34 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
     let mut snapshot = procedural::plume(dims, 1.0 / cells as f32, procedural::Tint::Sectors);
     snapshot.velocity.clear();
     let mut gl = Offscreen::new(size[0], size[1])?;
-    let camera = Camera::framing(snapshot.extent());
+    let driver = gl.driver();
+    gl.renderer().time_passes();
+    let by_threads = gl.draws_on_processor();
+    let mut timed = if by_threads { Timed::Threads(Box::default()) } else { Timed::Driver(Box::new(gl)) };
+    let mut request = PictureRequest {
+        camera: Camera::framing(snapshot.extent()),
+        snapshot: Arc::new(snapshot),
+        beside: false,
+        look: Look::default(),
+        cursor: None,
+        mode: Mode::Smoke,
+        quality: Quality::FINAL,
+        size,
+        refine: true,
+        tag: [0; 3],
+    };
     let mut rows = Vec::new();
     for quality in [Quality::FINAL, Quality::INTERACTIVE] {
-        gl.set_quality(quality);
-        gl.renderer().time_passes();
-        let mut look = Look::default();
-        let picture = |gl: &mut Offscreen, look: &Look| {
-            gl.draw(&View { look, camera: &camera, cursor: None, mode: Mode::Smoke })?;
-            gl.finish();
-            Ok(())
-        };
-        gl.renderer().upload(&snapshot, Mode::Smoke)?;
-        picture(&mut gl, &look)?;
-        let upload = least(repeats, || {
-            gl.renderer().upload(&snapshot, Mode::Smoke)?;
-            gl.finish();
-            Ok(())
-        })?;
-        gl.renderer().pass_times();
+        (request.quality, request.look) = (quality, Look::default());
+        timed.upload(&request)?;
+        timed.draw(&request)?;
+        let upload = least(repeats, || timed.upload(&request))?;
+        timed.pass_times();
         let mut passes = BTreeMap::new();
         let draw = least(repeats, || {
-            gl.renderer().forget_passes();
-            picture(&mut gl, &look)?;
-            for (name, took) in gl.renderer().pass_times() {
+            timed.forget_passes();
+            timed.draw(&request)?;
+            for (name, took) in timed.pass_times() {
                 let least = passes.entry(name).or_insert(took);
                 *least = took.min(*least);
             }
@@ -69,12 +123,12 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
         })?;
         let lit = least(repeats, || {
             // A new sun each time, so that no result is reused.
-            look.sun_direction[0] += 1e-4;
-            picture(&mut gl, &look)
+            request.look.sun_direction[0] += 1e-4;
+            timed.draw(&request)
         })?;
         let all = least(repeats, || {
-            gl.renderer().upload(&snapshot, Mode::Smoke)?;
-            picture(&mut gl, &look)
+            timed.upload(&request)?;
+            timed.draw(&request)
         })?;
         rows.push(Timing {
             cells,
@@ -87,7 +141,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
             all,
         });
     }
-    Ok((gl.driver(), rows))
+    Ok((driver, rows))
 }
 
 /// Least time of `repeats` runs \[ms\].
