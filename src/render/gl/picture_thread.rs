@@ -238,6 +238,9 @@ fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
 pub(super) struct Painter {
     last: Option<PictureRequest>,
     cells: Cells,
+    /// `cells` as splines read them, if `has_sharpened`.
+    sharpened: Cells,
+    has_sharpened: bool,
     baked: Bake,
     floor: FloorLight,
     ranges: Ranges,
@@ -250,6 +253,8 @@ impl Default for Painter {
         Self {
             last: None,
             cells: Cells::default(),
+            sharpened: Cells::default(),
+            has_sharpened: false,
             baked: Bake::default(),
             floor: FloorLight::default(),
             ranges: Ranges::default(),
@@ -273,6 +278,7 @@ impl Painter {
     pub fn gather(&mut self, request: &PictureRequest) {
         let snapshot = request.snapshot();
         self.cells.gather(snapshot);
+        self.has_sharpened = false;
         self.baked.light.set_fine(request.quality.fine_light);
         self.baked.gather(snapshot);
         self.ranges = Grid::of(snapshot).ranges;
@@ -302,6 +308,10 @@ impl Painter {
             self.picture.forget_light();
             self.floor.cast(&self.baked.light, &Medium::of(look, snapshot.extent()));
         }
+        if quality.splines && !self.has_sharpened {
+            self.sharpened.sharpen(&self.cells);
+            self.has_sharpened = true;
+        }
         let subject = Subject {
             look: look.clone(),
             camera: *view.camera,
@@ -316,7 +326,7 @@ impl Painter {
             planes: [0, snapshot.dims.nz],
             h: snapshot.h,
             bricks: &snapshot.bricks,
-            cells: &self.cells,
+            cells: quality.of_two(&self.cells, &self.sharpened),
             smoke: &snapshot.smoke,
             velocity: &snapshot.velocity,
             ranges: self.ranges,
@@ -340,6 +350,7 @@ mod tests {
     use crate::grid::Dims;
     use crate::render::CpuRenderer;
     use crate::render::gl::accumulation::most_passes;
+    use crate::render::procedural::{Tint, plume};
 
     fn request(density: f32) -> PictureRequest {
         let dims = Dims::new([16; 3]).unwrap();
@@ -410,11 +421,15 @@ mod tests {
     #[test]
     fn the_picture_is_that_of_the_renderer_without_a_window() {
         let thread = PictureThread::start(|| ()).unwrap();
-        let request = request(3.0);
-        assert!(thread.request(request.clone()));
-        let shown = picture(&thread);
-        assert_eq!((shown.tag, shown.size), ([3, 4, 0], [40, 30]));
-        assert_eq!(from_top(&shown), without_window(&request, Quality::FINAL));
+        let snapshot = Arc::new(plume(Dims::new([16; 3]).unwrap(), 0.1, Tint::Sectors));
+        for splines in [false, true] {
+            let quality = Quality { splines, ..Quality::FINAL };
+            let request = PictureRequest { snapshot: snapshot.clone(), quality, ..request(3.0) };
+            assert!(thread.request(request.clone()));
+            let shown = picture(&thread);
+            assert_eq!((shown.tag, shown.size), ([3, 4, 0], [40, 30]));
+            assert_eq!(from_top(&shown), without_window(&request, quality), "splines {splines}");
+        }
     }
 
     #[test]
