@@ -33,6 +33,7 @@ mod glossy;
 mod lamp;
 pub mod light;
 mod lines;
+mod lit_smoke;
 pub mod medium;
 pub mod noise;
 mod preshaded;
@@ -68,7 +69,6 @@ use thiserror::Error;
 
 use crate::grid::Dims;
 use crate::look::{Camera, Look};
-use preshaded::Cells;
 
 /// A finished picture, sRGB-encoded, with straight alpha.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -202,11 +202,6 @@ impl Quality {
         let factor =
             if self.samples < 1.0 { self.samples.max(FEWEST / longest).min(2.0) } else { self.samples };
         (look.samples * factor).clamp(0.05, 16.0)
-    }
-
-    /// The cells that pictures of this quality show, of those of a snapshot and the same sharpened.
-    fn of_two<'a>(&self, plain: &'a Cells, sharpened: &'a Cells) -> &'a Cells {
-        if self.splines { sharpened } else { plain }
     }
 
     /// For a picture of a file by `camera`: that of a lens needs many frames.

@@ -3,12 +3,14 @@
 use half::f16;
 
 use crate::grid::Dims;
+use crate::render::Quality;
 use crate::render::floor::FloorLight;
 use crate::render::light::LightVolume;
+use crate::render::lit_smoke::LitSmoke;
 use crate::render::preshaded::Cells;
 use crate::render::quantity::Ranges;
 use crate::render::stage::Stage;
-use crate::snapshot::Bricks;
+use crate::snapshot::{Bricks, Part};
 
 /// A snapshot and its light.
 #[derive(Clone, Copy)]
@@ -30,7 +32,26 @@ pub(in crate::render) struct Contents<'a> {
     pub floor: &'a FloorLight,
 }
 
-impl Contents<'_> {
+impl<'a> Contents<'a> {
+    /// Of the smoke that `lit` has gathered from a part of a snapshot, for pictures of a quality.
+    pub fn of(part: &Part<'a>, lit: &'a mut LitSmoke, quality: Quality, ranges: Ranges) -> Self {
+        lit.sharpen(quality);
+        let (lit, snapshot): (&'a LitSmoke, _) = (lit, part.whole);
+        Self {
+            stage: Stage::of(snapshot),
+            dims: snapshot.dims,
+            planes: [part.first, part.planes.dims.nz],
+            h: snapshot.h,
+            bricks: &snapshot.bricks,
+            cells: lit.shown(quality),
+            smoke: &snapshot.smoke,
+            velocity: &snapshot.velocity,
+            ranges,
+            light: &lit.light,
+            floor: &lit.floor,
+        }
+    }
+
     /// Cells at hand.
     pub fn dims_at_hand(&self) -> Dims {
         Dims { nz: self.planes[1], ..self.dims }

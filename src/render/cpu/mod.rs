@@ -39,11 +39,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use super::camera::Axes;
-use super::floor::FloorLight;
-use super::light::LightVolume;
+use super::lit_smoke::LitSmoke;
 use super::medium::Medium;
 use super::noise;
-use super::preshaded::Cells;
 use super::sampled_volume::Volume;
 use super::stage::Stage;
 use super::{Image, LinearImage, Mode, Quality, Ranges, View};
@@ -66,11 +64,7 @@ pub(super) use reference::halves;
 
 /// Renders snapshots on the processor's threads.
 pub struct CpuRenderer {
-    light: LightVolume,
-    floor: FloorLight,
-    cells: Cells,
-    /// `cells` as splines read them.
-    sharpened: Cells,
+    lit: LitSmoke,
     ranges: Ranges,
     picture: Picture,
     quality: Quality,
@@ -97,10 +91,7 @@ impl CpuRenderer {
     /// As [`CpuRenderer::new`], with the instructions of `token`.
     fn with_token(token: Token) -> Self {
         Self {
-            light: LightVolume::default(),
-            floor: FloorLight::default(),
-            cells: Cells::default(),
-            sharpened: Cells::default(),
+            lit: LitSmoke::default(),
             ranges: Ranges::default(),
             picture: Picture::new(token),
             quality: Quality::FINAL,
@@ -171,14 +162,14 @@ impl CpuRenderer {
         // A pair of steps begins in the slab, and cells on either side of a sample are read, sharpened by those beside them.
         let near = if self.quality.splines { 3 } else { 2 };
         let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + near;
-        self.light.set_scale(look.light_scale);
-        [far, far.max(self.light.cells_above(dims))]
+        self.lit.light.set_scale(look.light_scale);
+        [far, far.max(self.lit.light.cells_above(dims))]
     }
 
     /// Points of the light volume of a box that several ranks share, if they are fewer than those of one process.
     pub fn fewer_points_on_ranks(&mut self, look: &Look, dims: Dims) -> Option<[usize; 3]> {
-        self.light.set_scale(look.light_scale);
-        self.light.fewer_points_on_ranks(dims)
+        self.lit.light.set_scale(look.light_scale);
+        self.lit.light.fewer_points_on_ranks(dims)
     }
 
     /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::beside`]
@@ -208,8 +199,7 @@ impl CpuRenderer {
 
     /// Converts the accumulation buffer to bytes.
     fn present(&mut self, part: &Part, view: &View, [width, height]: [u32; 2]) -> Image {
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(part, cells, (&self.light, &self.floor), self.ranges);
+        let contents = Contents::of(part, &mut self.lit, self.quality, self.ranges);
         self.picture.present(&contents, view, self.quality);
         let rows = self.picture.bytes().chunks_exact(width as usize).rev();
         Image { width, height, rgba: rows.flatten().flatten().copied().collect() }
@@ -217,8 +207,7 @@ impl CpuRenderer {
 
     /// Returns the accumulation buffer.
     fn linear(&mut self, part: &Part, view: &View, [width, height]: [u32; 2]) -> LinearImage {
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(part, cells, (&self.light, &self.floor), self.ranges);
+        let contents = Contents::of(part, &mut self.lit, self.quality, self.ranges);
         let (rgba, depth) = self.picture.linear(&contents, view, self.quality);
         LinearImage { width, height, rgba, depth }
     }
@@ -228,21 +217,13 @@ impl CpuRenderer {
         let is_shown = view.mode == Mode::Smoke && view.cursor.is_none();
         assert!(is_shown && view.look.scattering != Scattering::Traced, "no picture of slabs");
         let part = slab.part();
-        self.cells.gather_part(&part);
-        if self.quality.splines {
-            self.sharpened.sharpen(&self.cells);
-        }
-        self.light.set_scale(view.look.light_scale);
-        self.light.set_fine(self.quality.fine_light);
-        self.light.gather_part(&part);
-        self.light.cast_part(view.look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
-        self.picture.forget();
+        self.lit.light.set_scale(view.look.light_scale);
+        self.lit.gather(&part, self.quality);
         // Surfaces end the rays of all ranks; without any, only the first renders what lies behind the smoke.
-        if slab.comm().rank() == 0 || !self.light.solids().is_empty() {
-            self.floor.cast(&self.light, &Medium::of(view.look, slab.whole().extent()));
-        }
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(&part, cells, (&self.light, &self.floor), self.ranges);
+        let floor = slab.comm().rank() == 0 || !self.lit.light.solids().is_empty();
+        self.lit.illuminate_part(view.look, &part, floor);
+        self.picture.forget();
+        let contents = Contents::of(&part, &mut self.lit, self.quality, self.ranges);
         self.picture.render(&contents, view, self.quality, size, Integrator::Slabs(slab));
     }
 
@@ -254,31 +235,23 @@ impl CpuRenderer {
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
     ) {
-        self.cells.gather(snapshot);
-        if self.quality.splines {
-            self.sharpened.sharpen(&self.cells);
-        }
-        self.light.set_scale(view.look.light_scale);
-        self.light.set_fine(self.quality.fine_light);
-        self.light.gather(snapshot);
-        self.light.cast(view.look, &self.cells);
+        let part = Part::of(snapshot);
+        self.lit.light.set_scale(view.look.light_scale);
+        self.lit.gather(&part, self.quality);
+        self.lit.illuminate(view.look);
         self.picture.forget();
         if view.mode != Mode::Smoke {
             self.ranges = Ranges::of(snapshot);
         }
-        if view.mode.shows_smoke() {
-            self.floor.cast(&self.light, &Medium::of(view.look, snapshot.extent()));
-        }
-        let cells = self.quality.of_two(&self.cells, &self.sharpened);
-        let contents = contents(&Part::of(snapshot), cells, (&self.light, &self.floor), self.ranges);
+        let contents = Contents::of(&part, &mut self.lit, self.quality, self.ranges);
         let traced = view.look.scattering == Scattering::Traced;
         if !view.mode.shows_smoke() || !traced && !self.reference {
             return self.picture.render(&contents, view, self.quality, size, Integrator::Packets);
         }
         let mut texels = Vec::new();
         let medium = Medium::of(view.look, snapshot.extent());
-        self.light.towards(Axes::of(view.camera, 1.0).eye.into(), &medium, &mut texels);
-        let volume = Volume::of_light(&self.light, &texels);
+        contents.light.towards(Axes::of(view.camera, 1.0).eye.into(), &medium, &mut texels);
+        let volume = Volume::of_light(contents.light, &texels);
         let smoke = Smoke::new(snapshot, contents.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;
         if !traced {
@@ -298,7 +271,7 @@ impl CpuRenderer {
         let quality = Quality { passes, ..self.quality };
         // The mean of several frames has less noise than each.
         let noise = view.look.noise * (passes as f32).sqrt();
-        let tracer = paths::Tracer::new(&smoke, self.light.solids(), view.look, self.orders, noise);
+        let tracer = paths::Tracer::new(&smoke, contents.light.solids(), view.look, self.orders, noise);
         let tracer = tracer.with_cancel(self.cancel);
         let paths = view.look.paths.div_ceil(passes).max(1);
         let done = AtomicU32::new(0);
@@ -327,27 +300,5 @@ impl CpuRenderer {
             return picture.render_denoised(&contents, view, quality, size, integrator);
         }
         picture.render(&contents, view, quality, size, integrator);
-    }
-}
-
-fn contents<'a>(
-    part: &Part<'a>,
-    cells: &'a Cells,
-    (light, floor): (&'a LightVolume, &'a FloorLight),
-    ranges: Ranges,
-) -> Contents<'a> {
-    let snapshot = part.whole;
-    Contents {
-        stage: Stage::of(snapshot),
-        dims: snapshot.dims,
-        planes: [part.first, part.planes.dims.nz],
-        h: snapshot.h,
-        bricks: &snapshot.bricks,
-        cells,
-        smoke: &snapshot.smoke,
-        velocity: &snapshot.velocity,
-        ranges,
-        light,
-        floor,
     }
 }

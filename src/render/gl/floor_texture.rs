@@ -11,16 +11,13 @@ use super::inputs::Inputs;
 use super::targets::new_texture;
 use crate::render::RenderError;
 use crate::render::floor::FloorLight;
-use crate::render::light::LightVolume;
 use crate::render::medium::Medium;
 
 /// The light on the floor, RGBA32F.
 pub(super) struct Floor {
     gl: Rc<Context>,
-    light: FloorLight,
     texture: Texture2d,
     /// Nothing takes any light.
-    open_light: FloorLight,
     open: Texture2d,
 }
 
@@ -29,41 +26,28 @@ impl Floor {
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let texture = new_texture(gl, UncompressedFloatFormat::F32F32F32F32, [1, 1])?;
         let open = new_texture(gl, UncompressedFloatFormat::F32F32F32F32, [1, 1])?;
-        let (light, open_light) = (FloorLight::default(), FloorLight::default());
-        let floor = Self { gl: gl.clone(), light, texture, open_light, open };
-        write(&floor.open, &floor.open_light);
-        write(&floor.texture, &floor.light);
-        Ok(floor)
+        write(&texture, &FloorLight::default());
+        write(&open, &FloorLight::default());
+        Ok(Self { gl: gl.clone(), texture, open })
     }
 
-    /// Follows a light volume.
-    pub fn cast(&mut self, light: &LightVolume, medium: &Medium) {
-        self.light.cast(light, medium);
-        self.open_light = FloorLight::open(medium);
-    }
-
-    /// The light.
-    pub fn light(&self) -> &FloorLight {
-        &self.light
-    }
-
-    /// Uploads the light.
-    pub fn upload(&mut self) -> Result<(), RenderError> {
-        let [width, height] = self.light.size.map(|n| n as u32);
+    /// Uploads the light in a medium.
+    pub fn upload(&mut self, light: &FloorLight, medium: &Medium) -> Result<(), RenderError> {
+        let [width, height] = light.size.map(|n| n as u32);
         if (self.texture.width(), self.texture.height()) != (width, height) {
             self.texture = new_texture(&self.gl, UncompressedFloatFormat::F32F32F32F32, [width, height])?;
         }
-        write(&self.texture, &self.light);
-        write(&self.open, &self.open_light);
+        write(&self.texture, light);
+        write(&self.open, &FloorLight::open(medium));
         Ok(())
     }
 
     /// Adds the inputs of the scene pass; smoke that is not rendered casts no shadow.
-    pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, shaded: bool) -> Inputs<'t> {
+    pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, light: &FloorLight, shaded: bool) -> Inputs<'t> {
         inputs
             .smooth_picture("floor_light", if shaded { &self.texture } else { &self.open })
-            .vec2("floor_lo", self.light.lo)
-            .vec2("floor_spacing", self.light.spacing)
+            .vec2("floor_lo", light.lo)
+            .vec2("floor_spacing", light.spacing)
     }
 }
 

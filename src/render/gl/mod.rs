@@ -41,18 +41,19 @@ use super::camera::{Axes, FAR};
 use super::cpu::halves;
 use super::flow::{self, Flow};
 use super::lines::{self, Line};
+use super::lit_smoke::LitSmoke;
 use super::medium::Medium;
 use super::quantity::{Quantity, THICKNESS};
 use super::slice::{self, Slice};
 use super::{Mode, Quality, RenderError, View, noise};
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::snapshot::{BRICK, Snapshot};
+use crate::snapshot::{BRICK, Part, Snapshot};
 
 use accumulation::{Accumulation, Frame, Subject};
 use environment_texture::EnvironmentTexture;
 use floor_texture::Floor;
-use grid::{Bake, Grid};
+use grid::Grid;
 use inputs::Inputs;
 use lamp_textures::Lamps;
 use mesh::LineMesh;
@@ -86,6 +87,7 @@ pub struct Renderer {
     gl: Rc<Context>,
     programs: Programs,
     noise: Texture2d,
+    lit: LitSmoke,
     smoke: Smoke,
     floor: Floor,
     light: Volume,
@@ -102,7 +104,6 @@ pub struct Renderer {
     velocity_values: Vec<[f16; 4]>,
     solids: Solids,
     grid: Grid,
-    baked: Bake,
     targets: Option<Targets>,
     passes: Accumulation,
     /// Shift of the rays within their pixels, from the middle \[pixels\].
@@ -121,6 +122,7 @@ impl Renderer {
             gl: gl.clone(),
             programs: Programs::new(gl)?,
             noise: noise_texture(gl)?,
+            lit: LitSmoke::default(),
             smoke: Smoke::new(gl)?,
             floor: Floor::new(gl)?,
             light: volume()?,
@@ -134,7 +136,6 @@ impl Renderer {
             velocity_values: Vec::new(),
             solids: Solids::new(gl)?,
             grid: Grid::empty(),
-            baked: Bake::default(),
             targets: None,
             passes: Accumulation::default(),
             shift: [0.0; 2],
@@ -192,7 +193,7 @@ impl Renderer {
     /// it from its look, so a change is visible with the next snapshot; this is for callers that know the
     /// look beforehand.
     pub fn set_light_scale(&mut self, scale: f32) {
-        self.baked.light.set_scale(scale);
+        self.lit.light.set_scale(scale);
     }
 
     /// Ends of a slice's colour scale for the last uploaded snapshot, if its range is `None`.
@@ -203,7 +204,7 @@ impl Renderer {
     /// Whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload leaves out
     /// data that its mode and quality do not show.
     pub fn needs_upload(&self, mode: Mode) -> bool {
-        let other_light = mode.shows_smoke() && self.baked.light.is_fine() != self.quality.fine_light;
+        let other_light = mode.shows_smoke() && self.lit.light.is_fine() != self.quality.fine_light;
         self.smoke.needs_upload(mode) || other_light
     }
 
@@ -215,9 +216,8 @@ impl Renderer {
             self.velocity.fill(snapshot.dims, &snapshot.velocity)?;
         }
         self.grid = Grid::of(snapshot);
-        self.baked.light.set_fine(self.quality.fine_light);
-        self.baked.gather(snapshot);
-        self.solids.set(self.baked.light.solids())?;
+        self.lit.gather(&Part::of(snapshot), self.quality);
+        self.solids.set(self.lit.light.solids())?;
         self.passes.of = None;
         Ok(())
     }
@@ -277,7 +277,7 @@ impl Renderer {
         self.upload_light(view)?;
         self.environment.upload(view.look)?;
         if view.mode.shows_smoke() {
-            self.smoke.upload_shown(view.look, self.quality)?;
+            self.smoke.upload_shown(&mut self.lit, view.look, self.quality)?;
         }
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32)
             .through_lens(view.camera, frame.map_or(0, |frame| frame.number));
@@ -365,9 +365,8 @@ impl Renderer {
     /// Updates the light volume.
     fn bake(&mut self, look: &Look) {
         self.set_light_scale(look.light_scale);
-        if self.baked.bring_up_to_date(look, self.smoke.cells()) {
+        if self.lit.illuminate(look) {
             self.light_for = None;
-            self.floor.cast(&self.baked.light, &Medium::of(look, self.grid.extent()));
         }
     }
 
@@ -377,7 +376,7 @@ impl Renderer {
         if self.light_for == Some(eye) {
             return Ok(());
         }
-        let (light, medium) = (&self.baked.light, Medium::of(view.look, self.grid.extent()));
+        let (light, medium) = (&self.lit.light, Medium::of(view.look, self.grid.extent()));
         light.towards(eye, &medium, &mut self.light_texels);
         self.light.fill(light.points, &self.light_texels)?;
         if !self.solids.is_empty() {
@@ -387,8 +386,8 @@ impl Renderer {
                 volume.fill(dims, &moments)?;
             }
         }
-        self.floor.upload()?;
-        self.lamps.upload(light, self.floor.light(), !self.solids.is_empty())?;
+        self.floor.upload(&self.lit.floor, &medium)?;
+        self.lamps.upload(light, &self.lit.floor, !self.solids.is_empty())?;
         self.light_for = Some(eye);
         Ok(())
     }
@@ -426,7 +425,7 @@ impl Renderer {
         let outputs = [("radiance", &targets.scene), ("t_max", &targets.t_maxima)];
         let mut surface =
             MultiOutputFrameBuffer::new(&self.gl, outputs).map_err(|e| refused("the scene's target", e))?;
-        let (cubes, edge) = self.baked.light.surface_cubes();
+        let (cubes, edge) = self.lit.light.surface_cubes();
         let inputs = inputs
             .clone()
             .volume("light", self.light.texture())
@@ -437,7 +436,8 @@ impl Renderer {
             .float("diffuse_off", edge * super::light::OFF)
             .float("sun_radius", (0.5 * view.look.sun_size.clamp(0.0, 90.0)).to_radians())
             .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));
-        let inputs = self.floor.inputs(self.solids.inputs(inputs, view.look), view.mode.shows_smoke());
+        let inputs = self.solids.inputs(inputs, view.look);
+        let inputs = self.floor.inputs(inputs, &self.lit.floor, view.mode.shows_smoke());
         let inputs = self.lamps.inputs(inputs, view.mode.shows_smoke()).picture("noise", &self.noise);
         let splines = self.quality.splines && !self.solids.is_empty();
         let variant = [!self.solids.is_empty(), !self.lamps.is_empty(), splines];

@@ -7,16 +7,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::accumulation::{Accumulation, Frame, Subject};
-use super::grid::{Bake, Grid};
 use crate::look::{Camera, Look};
 use crate::render::cpu::{self, Contents, Integrator, Picture};
-use crate::render::floor::FloorLight;
-use crate::render::medium::Medium;
-use crate::render::preshaded::Cells;
+use crate::render::lit_smoke::LitSmoke;
 use crate::render::stage::Stage;
 use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
 use crate::simd::token;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Part, Snapshot};
 
 /// Smoke, camera and everything else that a picture shows.
 #[derive(Clone, Debug)]
@@ -237,12 +234,7 @@ fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
 /// Renders the pictures of the thread.
 pub(super) struct Painter {
     last: Option<PictureRequest>,
-    cells: Cells,
-    /// `cells` as splines read them, if `has_sharpened`.
-    sharpened: Cells,
-    has_sharpened: bool,
-    baked: Bake,
-    floor: FloorLight,
+    lit: LitSmoke,
     ranges: Ranges,
     pub picture: Picture,
     passes: Accumulation,
@@ -252,11 +244,7 @@ impl Default for Painter {
     fn default() -> Self {
         Self {
             last: None,
-            cells: Cells::default(),
-            sharpened: Cells::default(),
-            has_sharpened: false,
-            baked: Bake::default(),
-            floor: FloorLight::default(),
+            lit: LitSmoke::default(),
             ranges: Ranges::default(),
             picture: Picture::new(token()),
             passes: Accumulation::default(),
@@ -276,12 +264,8 @@ impl Painter {
 
     /// Takes over the smoke of a request.
     pub fn gather(&mut self, request: &PictureRequest) {
-        let snapshot = request.snapshot();
-        self.cells.gather(snapshot);
-        self.has_sharpened = false;
-        self.baked.light.set_fine(request.quality.fine_light);
-        self.baked.gather(snapshot);
-        self.ranges = Grid::of(snapshot).ranges;
+        self.lit.gather(&Part::of(request.snapshot()), request.quality);
+        self.ranges = Ranges::of(request.snapshot());
         self.picture.forget();
         self.passes.of = None;
         self.last = Some(request.clone());
@@ -303,14 +287,9 @@ impl Painter {
 
     fn render_local(&mut self, request: &PictureRequest, view: &View) {
         let (snapshot, look, quality, size) = (request.snapshot(), view.look, request.quality, request.size);
-        self.baked.light.set_scale(look.light_scale);
-        if self.baked.bring_up_to_date(look, &self.cells) {
+        self.lit.light.set_scale(look.light_scale);
+        if self.lit.illuminate(look) {
             self.picture.forget_light();
-            self.floor.cast(&self.baked.light, &Medium::of(look, snapshot.extent()));
-        }
-        if quality.splines && !self.has_sharpened {
-            self.sharpened.sharpen(&self.cells);
-            self.has_sharpened = true;
         }
         let subject = Subject {
             look: look.clone(),
@@ -320,19 +299,7 @@ impl Painter {
             size,
             quality,
         };
-        let contents = Contents {
-            stage: Stage::of(snapshot),
-            dims: snapshot.dims,
-            planes: [0, snapshot.dims.nz],
-            h: snapshot.h,
-            bricks: &snapshot.bricks,
-            cells: quality.of_two(&self.cells, &self.sharpened),
-            smoke: &snapshot.smoke,
-            velocity: &snapshot.velocity,
-            ranges: self.ranges,
-            light: &self.baked.light,
-            floor: &self.floor,
-        };
+        let contents = Contents::of(&Part::of(snapshot), &mut self.lit, quality, self.ranges);
         if let Some(Frame { number, weight }) = self.passes.next(subject, request.refine) {
             let shift = if number == 0 { [0.0; 2] } else { noise::spread(number) };
             let frame = cpu::Frame { number, weight, shift };

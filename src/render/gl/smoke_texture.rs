@@ -7,8 +7,8 @@ use glium::backend::Context;
 use super::volume_texture::Volume;
 use crate::grid::Dims;
 use crate::look::Look;
+use crate::render::lit_smoke::LitSmoke;
 use crate::render::medium::Medium;
-use crate::render::preshaded::Cells;
 use crate::render::{Mode, Quality, RenderError, bricks};
 use crate::snapshot::{Bricks, Snapshot};
 
@@ -17,10 +17,6 @@ pub(super) struct Smoke {
     texture: Volume,
     /// Contents of `texture`, if they belong to this snapshot.
     holds: Option<Texels>,
-    cells: Cells,
-    /// `cells` as splines read them, if `has_sharpened`.
-    sharpened: Cells,
-    has_sharpened: bool,
     dims: Dims,
     h: f32,
     /// Maxima of the bricks, and whether the texture holds them.
@@ -45,9 +41,6 @@ impl Smoke {
         Ok(Self {
             texture: Volume::new(gl, one)?,
             holds: None,
-            cells: Cells::default(),
-            sharpened: Cells::default(),
-            has_sharpened: false,
             dims: one,
             h: 1.0,
             maxima: Bricks::empty(one),
@@ -65,10 +58,9 @@ impl Smoke {
     /// Takes over a snapshot, for pictures in `mode`.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
         (self.dims, self.h) = (snapshot.dims, snapshot.h);
-        self.cells.gather(snapshot);
         self.maxima.clone_from(&snapshot.bricks);
         self.bounds = bricks::occupied(&snapshot.bricks, snapshot.h);
-        (self.holds, self.has_bricks, self.has_sharpened) = (None, false, false);
+        (self.holds, self.has_bricks) = (None, false);
         if let Mode::Slice(_) = mode {
             self.texture.fill(snapshot.dims, &snapshot.smoke)?;
             self.holds = Some(Texels::Captured);
@@ -82,7 +74,12 @@ impl Smoke {
     }
 
     /// Brings the smoke of a picture and the maxima of its bricks to their textures.
-    pub fn upload_shown(&mut self, look: &Look, quality: Quality) -> Result<(), RenderError> {
+    pub fn upload_shown(
+        &mut self,
+        lit: &mut LitSmoke,
+        look: &Look,
+        quality: Quality,
+    ) -> Result<(), RenderError> {
         if !self.has_bricks {
             self.bricks.fill(self.maxima.dims, &self.maxima.max)?;
             self.has_bricks = true;
@@ -93,19 +90,10 @@ impl Smoke {
         if self.holds == Some(wanted) {
             return Ok(());
         }
-        if quality.splines && !self.has_sharpened {
-            self.sharpened.sharpen(&self.cells);
-            self.has_sharpened = true;
-        }
-        let cells = quality.of_two(&self.cells, &self.sharpened);
-        self.texture.write(self.dims, |texels| cells.write_shown(&medium, texels))?;
+        lit.sharpen(quality);
+        self.texture.write(self.dims, |texels| lit.shown(quality).write_shown(&medium, texels))?;
         self.holds = Some(wanted);
         Ok(())
-    }
-
-    /// The cells of occupied bricks.
-    pub fn cells(&self) -> &Cells {
-        &self.cells
     }
 
     /// Densities, and temperature or emission.

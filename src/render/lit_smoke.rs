@@ -1,0 +1,82 @@
+//! The smoke of a snapshot in its light: the contents of pictures by rays, for all renderers.
+
+use super::Quality;
+use super::floor::FloorLight;
+use super::light::LightVolume;
+use super::medium::Medium;
+use super::preshaded::Cells;
+use crate::look::Look;
+use crate::snapshot::Part;
+
+/// Smoke, its light, and the light on the floor.
+#[derive(Default)]
+pub(super) struct LitSmoke {
+    pub cells: Cells,
+    /// `cells` as splines read them, if `has_sharpened`.
+    sharpened: Cells,
+    has_sharpened: bool,
+    pub light: LightVolume,
+    pub floor: FloorLight,
+    /// Parts of the look that light and floor depend on; `None` if the smoke has changed since.
+    lit_for: Option<Look>,
+}
+
+impl LitSmoke {
+    /// Takes over the smoke of a snapshot or of a part of it.
+    pub fn gather(&mut self, part: &Part, quality: Quality) {
+        self.cells.gather_part(part);
+        self.light.set_fine(quality.fine_light);
+        self.light.gather_part(part);
+        (self.has_sharpened, self.lit_for) = (false, None);
+    }
+
+    /// Updates the light. Returns whether anything changed.
+    pub fn illuminate(&mut self, look: &Look) -> bool {
+        let key = lighting(look);
+        if self.lit_for.as_ref() == Some(&key) {
+            return false;
+        }
+        self.light.cast(look, &self.cells);
+        self.floor.cast(&self.light, &Medium::of(look, self.light.extent()));
+        self.lit_for = Some(key);
+        true
+    }
+
+    /// As [`LitSmoke::illuminate`], of the part of one rank; without `floor` the light on the floor stays as it is.
+    pub fn illuminate_part(&mut self, look: &Look, part: &Part, floor: bool) {
+        self.light.cast_part(look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
+        if floor {
+            self.floor.cast(&self.light, &Medium::of(look, self.light.extent()));
+        }
+    }
+
+    /// Sharpens the smoke if pictures of a quality need that.
+    pub fn sharpen(&mut self, quality: Quality) {
+        if quality.splines && !self.has_sharpened {
+            self.sharpened.sharpen(&self.cells);
+            self.has_sharpened = true;
+        }
+    }
+
+    /// The cells that pictures of a quality read. For splines [`LitSmoke::sharpen`] must have run.
+    pub fn shown(&self, quality: Quality) -> &Cells {
+        if quality.splines { &self.sharpened } else { &self.cells }
+    }
+}
+
+/// A look without all that its light does not depend on.
+fn lighting(look: &Look) -> Look {
+    let plain = Look::default();
+    Look {
+        fade: plain.fade,
+        paths: plain.paths,
+        noise: plain.noise,
+        exposure: plain.exposure,
+        tone: plain.tone,
+        background: plain.background,
+        outline: plain.outline,
+        samples: plain.samples,
+        light_scale: plain.light_scale,
+        ..look.clone()
+    }
+}
