@@ -182,8 +182,7 @@ impl Snapshot {
     pub fn from_fn(dims: Dims, h: f32, scalars: impl Fn([f32; 3]) -> [f32; 4] + Sync) -> Self {
         let mut snapshot = Self::empty(dims, h);
         snapshot.smoke.par_iter_mut().enumerate().for_each(|(n, cell)| {
-            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-            *cell = scalars(at.map(|i| (i as f32 + 0.5) * h)).map(f16::from_f32);
+            *cell = scalars(dims.place(n).map(|i| (i as f32 + 0.5) * h)).map(f16::from_f32);
         });
         snapshot.bricks.update(dims, &snapshot.smoke);
         snapshot

@@ -31,11 +31,8 @@ fn face(solver: &Solver, component: usize, [i, j, k]: [usize; 3]) -> f32 {
 
 /// Every face of a component.
 fn faces(solver: &Solver, component: usize) -> impl Iterator<Item = ([usize; 3], f32)> + '_ {
-    let [nx, ny, nz] = CELLS;
-    (0..nx * ny * nz).map(move |n| {
-        let at = [n % nx, n / nx % ny, n / (nx * ny)];
-        (at, face(solver, component, at))
-    })
+    let dims = solver.layout().dims;
+    (0..dims.cells()).map(move |n| (dims.place(n), face(solver, component, dims.place(n))))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::folder::{FlowFrames, RunFolder};
 use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
 use crate::field::{Array, Field};
-use crate::grid::{Faces, Layout};
+use crate::grid::{Dims, Faces, Layout};
 use crate::scene::{InitialError, Scene};
 use crate::solver::Solver;
 
@@ -157,17 +157,15 @@ impl RunFlow {
 
 /// Refuses a velocity beyond the limit of an initial field: a step would take hours, and its result would not be finite.
 fn check_range(path: &Path, field: Field, array: &Array) -> Result<(), CliError> {
-    let (limit, [nx, ny, _]) = (InitialError::limit(field), array.shape);
+    let (limit, [nx, ny, nz]) = (InitialError::limit(field), array.shape);
     let is_possible = |value: &f32| value.abs() <= limit;
     match array.values.iter().position(|value| !is_possible(value)) {
         None => Ok(()),
         Some(at) => Err(CliError::Request(format!(
-            "{}: `{field}` is {:e} m/s in cell [{}, {}, {}]; it must lie within ±{limit:e} everywhere",
+            "{}: `{field}` is {:e} m/s in cell {:?}; it must lie within ±{limit:e} everywhere",
             path.display(),
             array.values[at],
-            at % nx,
-            at / nx % ny,
-            at / (nx * ny)
+            Dims { nx, ny, nz }.place(at)
         ))),
     }
 }

@@ -57,6 +57,11 @@ impl Dims {
     pub fn index(self, i: usize, j: usize, k: usize) -> usize {
         i + self.nx * (j + self.ny * k)
     }
+
+    /// Indices of the cell at a position in a dense array, the inverse of [`Dims::index`].
+    pub fn place(self, n: usize) -> [usize; 3] {
+        [n % self.nx, n / self.nx % self.ny, n / (self.nx * self.ny)]
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +73,15 @@ mod tests {
         assert_eq!(Dims::new([4, 0, 4]), Err(GridError::Empty([4, 0, 4])));
         assert!(Dims::new([usize::MAX, 2, 2]).is_err());
         assert_eq!(Dims::new([2, 3, 4]).unwrap().cells(), 24);
+    }
+
+    #[test]
+    fn place_is_the_inverse_of_index() {
+        let dims = Dims::new([2, 3, 4]).unwrap();
+        for n in 0..dims.cells() {
+            let [i, j, k] = dims.place(n);
+            assert_eq!(dims.index(i, j, k), n);
+        }
+        assert_eq!(dims.place(dims.cells() - 1), [1, 2, 3]);
     }
 }

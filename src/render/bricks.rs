@@ -14,8 +14,7 @@ pub(super) fn occupied(bricks: &Bricks, h: f32) -> [[f32; 3]; 2] {
     let edge = BRICK as f32 * h;
     let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];
     for (n, _) in bricks.max.iter().enumerate().filter(|(_, max)| !empty(max)) {
-        let [nx, ny, _] = bricks.dims.array();
-        let at = [n % nx, n / nx % ny, n / (nx * ny)];
+        let at = bricks.dims.place(n);
         for a in 0..3 {
             bounds[0][a] = bounds[0][a].min(at[a] as f32 * edge);
             bounds[1][a] = bounds[1][a].max((at[a] + 1) as f32 * edge);

@@ -142,11 +142,11 @@ impl Lattice {
         let coarse = Dims { nx: coarse[0], ny: coarse[1], nz: coarse[2] };
         let at_coarse: Vec<f32> = (0..coarse.cells())
             .into_par_iter()
-            .map(|n| distance(self.place(place_in(coarse, n).map(|i| i * COARSE))))
+            .map(|n| distance(self.place(coarse.place(n).map(|i| i * COARSE))))
             .collect();
         let far = 2.0 * COARSE as f32 * self.spacing;
         let value = |n: usize| {
-            let at = place_in(self.dims, n);
+            let at = self.dims.place(n);
             let [about] = trilinear(coarse, at.map(|i| i as f32 / COARSE as f32), |n| [at_coarse[n]]);
             if about.abs() > far { about } else { distance(self.place(at)) }
         };
@@ -154,13 +154,9 @@ impl Lattice {
     }
 }
 
-fn place_in(dims: Dims, n: usize) -> [usize; 3] {
-    [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)]
-}
-
 /// The distance of a node and its gradient by central differences, one-sided at the border.
 fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
-    let (at, size) = (place_in(dims, node), dims.array());
+    let (at, size) = (dims.place(node), dims.array());
     let slope = |a: usize| {
         let value = |i: usize| {
             let mut p = at;

@@ -157,7 +157,7 @@ fn upstream(
     let (smoke, dims, h) = (Volume::of_part(part, &part.planes.smoke), part.whole.dims, part.whole.h);
     assert_eq!(out.len(), dims.nx * dims.ny * (to - from), "no room for these planes");
     out.par_iter_mut().zip(velocity).enumerate().for_each(|(n, (out, velocity))| {
-        let at = [n % dims.nx, n / dims.nx % dims.ny, from + n / (dims.nx * dims.ny)];
+        let at = dims.place(n + from * dims.nx * dims.ny);
         let from = [0, 1, 2].map(|a| (at[a] as f32 + 0.5) * h - seconds * velocity[a].to_f32());
         *out = smoke.sample(from).map(f16::from_f32);
     });

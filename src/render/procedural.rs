@@ -19,12 +19,8 @@ pub enum Tint {
 /// A turbulent column that rises from the middle of the floor and widens, about a tenth of the box.
 pub fn plume(dims: Dims, h: f32, tint: Tint) -> Snapshot {
     let mut snapshot = Snapshot::empty(dims, h);
-    let layer = dims.nx * dims.ny;
-    snapshot.smoke.par_chunks_mut(layer).enumerate().for_each(|(k, cells)| {
-        for (n, cell) in cells.iter_mut().enumerate() {
-            let at = [n % dims.nx, n / dims.nx, k];
-            *cell = plume_cell(unit(dims, at), tint).map(f16::from_f32);
-        }
+    snapshot.smoke.par_iter_mut().enumerate().for_each(|(n, cell)| {
+        *cell = plume_cell(unit(dims, dims.place(n)), tint).map(f16::from_f32);
     });
     snapshot.bricks = Bricks::of(dims, &snapshot.smoke);
     snapshot.velocity = swirl(dims, h);
@@ -97,7 +93,7 @@ fn billows(p: [f32; 3]) -> f32 {
 fn swirl(dims: Dims, h: f32) -> Vec<[f16; 4]> {
     let height = dims.ny as f32 * h;
     let cell = |n: usize| {
-        let p = unit(dims, [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)]);
+        let p = unit(dims, dims.place(n));
         let fall = (-(p[0] * p[0] + p[2] * p[2]) / (0.01 + 0.06 * p[1])).exp();
         let turn = 4.0 * fall;
         [-turn * p[2] * height, 1.2 * fall * height, turn * p[0] * height, 2.0 * turn].map(f16::from_f32)

@@ -157,9 +157,9 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
 /// Smoke that moves in all directions, fast enough to cross slabs while the shutter is open.
 fn moving_smoke() -> Snapshot {
     let mut snapshot = smoke();
-    let Dims { nx, ny, .. } = snapshot.dims;
+    let dims = snapshot.dims;
     let speed = |n: usize| {
-        let [x, y, z] = [n % nx, n / nx % ny, n / (nx * ny)].map(|n| n as f32);
+        let [x, y, z] = dims.place(n).map(|n| n as f32);
         [(0.3 * y).sin(), 0.5 + (0.2 * z).cos(), 2.5 * (0.15 * x + 0.2 * y).sin(), 0.0]
             .map(half::f16::from_f32)
     };

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::grid::Layout;
+use crate::grid::{Dims, Layout};
 use crate::simd::{Simd, each_level};
 
 /// Cells along an edge of a brick.
@@ -13,7 +13,7 @@ pub const EDGE: usize = 8;
 pub struct Bricks {
     layout: Layout,
     /// Bricks along x, y, z.
-    count: [usize; 3],
+    count: Dims,
     /// For each plane of cells and each brick in it: whether its cells in that plane are occupied.
     pub planes: Vec<u8>,
     /// Whether `planes` is up to date. If not, every brick may be occupied.
@@ -35,20 +35,21 @@ pub struct Surroundings {
 impl Bricks {
     /// Makes the bricks of a box of `layout`, all possibly occupied.
     pub fn new(layout: Layout) -> Self {
-        let count = layout.dims.array().map(|n| n.div_ceil(EDGE));
-        let bricks = vec![1; count.iter().product()];
-        let planes = vec![1; count[0] * count[1] * layout.dims.nz];
+        let [nx, ny, nz] = layout.dims.array().map(|n| n.div_ceil(EDGE));
+        let count = Dims { nx, ny, nz };
+        let bricks = vec![1; count.cells()];
+        let planes = vec![1; nx * ny * layout.dims.nz];
         Self { layout, count, planes, known: false, reached: bricks.clone(), other: bricks }
     }
 
     /// Bricks in a plane of cells.
     pub fn in_plane(&self) -> usize {
-        self.count[0] * self.count[1]
+        self.count.nx * self.count.ny
     }
 
     /// Bricks along x.
     pub fn in_row(&self) -> usize {
-        self.count[0]
+        self.count.nx
     }
 
     /// For each brick whether it holds anything, x fastest, if that is known.
@@ -95,7 +96,7 @@ impl Bricks {
 
     /// The bricks that row (j, k) passes through.
     fn row(&self, j: usize, k: usize) -> Range<usize> {
-        let [nx, ny, _] = self.count;
+        let Dims { nx, ny, .. } = self.count;
         let first = (k / EDGE * ny + j / EDGE) * nx;
         first..first + nx
     }
@@ -112,23 +113,23 @@ impl Bricks {
     /// The part along `axis` (y or z) outside which the cells `xs` in the plane of y and z with the other coordinate
     /// `other` are all empty.
     pub fn span_along(&self, axis: usize, xs: [usize; 2], other: usize) -> Range<usize> {
-        let [nx, ny, _] = self.count;
+        let Dims { nx, ny, .. } = self.count;
         let (stride, start) =
             if axis == 1 { (nx, other / EDGE * nx * ny) } else { (nx * ny, other / EDGE * nx) };
         let columns = xs[0] / EDGE..xs[1].div_ceil(EDGE);
         let holds = |b: usize| self.reached[start + b * stride..][columns.clone()].iter().any(|&on| on != 0);
-        let Some(first) = (0..self.count[axis]).find(|&b| holds(b)) else { return 0..0 };
-        let last = (first..self.count[axis]).rev().find(|&b| holds(b)).unwrap_or(first);
+        let count = self.count.array()[axis];
+        let Some(first) = (0..count).find(|&b| holds(b)) else { return 0..0 };
+        let last = (first..count).rev().find(|&b| holds(b)).unwrap_or(first);
         first * EDGE..((last + 1) * EDGE).min(self.layout.dims.array()[axis])
     }
 
     /// The share of the bricks possibly occupied that the cells of a box lie in.
     pub fn share_within(&self, cells: [[usize; 2]; 3]) -> f32 {
-        let [nx, ny, _] = self.count;
         let bricks = cells.map(|[first, end]| [first / EDGE, end.div_ceil(EDGE)]);
         let (mut all, mut within) = (0, 0);
-        for (i, _) in self.reached.iter().enumerate().filter(|(_, on)| **on != 0) {
-            let brick = [i % nx, i / nx % ny, i / (nx * ny)];
+        for (n, _) in self.reached.iter().enumerate().filter(|(_, on)| **on != 0) {
+            let brick = self.count.place(n);
             all += 1;
             within += usize::from((0..3).all(|a| (bricks[a][0]..bricks[a][1]).contains(&brick[a])));
         }
@@ -148,7 +149,7 @@ impl Bricks {
         self.let_in(feeding);
         let far = bricks_across(cells);
         for axis in 0..3 {
-            spread(&self.reached, &mut self.other, self.count, axis, far, periodic[axis]);
+            spread(&self.reached, &mut self.other, self.count.array(), axis, far, periodic[axis]);
             std::mem::swap(&mut self.reached, &mut self.other);
         }
     }
@@ -160,10 +161,9 @@ impl Bricks {
 
     /// Marks the bricks beside sides through which smoke may enter at any time.
     fn let_in(&mut self, feeding: [[bool; 2]; 3]) {
-        let [nx, ny, _] = self.count;
-        let count = self.count;
-        for (at, brick) in self.reached.iter_mut().enumerate() {
-            let index = [at % nx, at / nx % ny, at / (nx * ny)];
+        let count = self.count.array();
+        for (n, brick) in self.reached.iter_mut().enumerate() {
+            let index = self.count.place(n);
             let fed =
                 |a: usize| (index[a] == 0 && feeding[a][0]) || (index[a] + 1 == count[a] && feeding[a][1]);
             *brick |= u8::from(fed(0) || fed(1) || fed(2));

@@ -50,8 +50,7 @@ fn turbulence(solver: &Solver) -> (Layout, Faces) {
 }
 
 fn cells(layout: Layout) -> impl Iterator<Item = [usize; 3]> {
-    let [nx, ny, nz] = layout.dims.array();
-    (0..nx * ny * nz).map(move |at| [at % nx, at / nx % ny, at / (nx * ny)])
+    (0..layout.dims.cells()).map(move |n| layout.dims.place(n))
 }
 
 fn at(layout: Layout, cell: [usize; 3]) -> usize {

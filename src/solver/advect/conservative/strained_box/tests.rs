@@ -171,9 +171,8 @@ fn no_cell_is_emptied_in_any_round() {
             |a: usize| if a == axis { strained.faces[a][at[a] + side] } else { strained.cells[a][at[a]] };
         factor(0) * factor(1) * factor(2)
     };
-    let [nx, ny, nz] = CELLS;
     let (mut least, mut count) = ([1.0f32; 2], 0);
-    for at in (0..nx * ny * nz).map(|n| [n % nx, n / nx % ny, n / (nx * ny)]) {
+    for at in (0..layout.dims.cells()).map(|n| layout.dims.place(n)) {
         let here = layout.at(at[0] as isize, at[1] as isize, at[2] as isize);
         let drained = |of: &dyn Fn(usize, usize) -> f32, axis: usize| {
             let flux = |side: usize| fluxes[axis][here + side * layout.strides()[axis]];
