@@ -138,7 +138,7 @@ impl Feed {
         match self {
             Self::Live(run) => {
                 while run.frame() < frame {
-                    run.advance(run.frame() + 1, |_| Ok(())).map_err(|error| report.explain(error))?;
+                    run.advance().map_err(|error| report.explain(error))?;
                     report.show(run.frame(), &format!("{:.0} ms/step", run.ms_per_step()));
                 }
                 snapshot.capture(run.solver(), velocity);

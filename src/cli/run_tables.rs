@@ -97,7 +97,7 @@ fn bring(run: &mut Run, probe: &Probe) {
         let [low, high] = [low, high].map(|z| (z - corner) / h);
         [(low - MARGIN).floor() as isize, (high + MARGIN).ceil() as isize].map(|k| k.clamp(-all, nz + all))
     });
-    run.bring(planes);
+    run.solver_mut().bring(planes);
 }
 
 impl Tables {

@@ -326,7 +326,7 @@ impl Job<'_> {
 
     fn keep_pressure(&self, run: &mut Run) {
         if self.options.fields.contains(&Field::Pressure) {
-            run.keep_pressure();
+            run.solver_mut().keep_pressure();
         }
     }
 
@@ -417,7 +417,7 @@ impl Job<'_> {
                 continue;
             }
             if format == Format::Vdb {
-                run.exchange_leaves();
+                run.solver_mut().exchange_leaves();
             }
             if self.is_first() {
                 whole::write_over(&path, self.existing, |file| {

@@ -56,42 +56,39 @@ impl Run {
         comm: Option<Arc<dyn Comm>>,
         cancel: &'static AtomicBool,
     ) -> Result<Self, CliError> {
-        let (steps, dt) = scene.time.steps_per_frame();
         let solver = scene.solver_on(comm).map_err(|error| match error {
             SceneError::Solver(error @ SolverError::NoRoom(_)) => CliError::Solver(error),
             other => CliError::Request(other.to_string()),
         })?;
-        Ok(Self {
+        Ok(Self::at(scene, solver, [0; 2], cancel))
+    }
+
+    /// A run of `scene` whose `solver` has finished so many frames, and steps of the next one.
+    fn at(scene: &Scene, solver: Solver, [frame, step]: [u32; 2], cancel: &'static AtomicBool) -> Self {
+        let (steps, dt) = scene.time.steps_per_frame();
+        Self {
             solver,
             steps,
             dt,
-            frame: 0,
-            step: 0,
+            frame,
+            step,
             timing: Timing::default(),
             missing: Missing::default(),
             cancel,
             alarm: 0.0,
             flow: None,
             was_full: false,
-        })
+        }
     }
 
-    /// Advances to `frame` and calls `each` with the solver after every step. Ctrl-C stops it between two
-    /// stages of a step.
-    pub fn advance(
-        &mut self,
-        frame: u32,
-        mut each: impl FnMut(&Solver) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        while self.frame < frame {
-            for _ in 0..self.steps {
-                let began = Instant::now();
-                self.solver.step_cancellable(self.dt, self.cancel).map_err(stopped)?;
-                self.count(began);
-                each(&self.solver)?;
-            }
-            self.frame += 1;
+    /// Advances by a frame. Ctrl-C stops it between two stages of a step.
+    pub fn advance(&mut self) -> Result<(), CliError> {
+        for _ in 0..self.steps {
+            let began = Instant::now();
+            self.solver.step_cancellable(self.dt, self.cancel).map_err(stopped)?;
+            self.count(began);
         }
+        self.frame += 1;
         Ok(())
     }
 
@@ -139,23 +136,10 @@ impl Run {
         checkpoint: &mut Checkpoint,
         cancel: &'static AtomicBool,
     ) -> Result<Self, CliError> {
-        let (steps, dt) = scene.time.steps_per_frame();
         let mut solver = scene.empty_solver_on(comm).map_err(|error| CliError::Request(error.to_string()))?;
         checkpoint.restore(&mut solver)?;
         let Head { frame, step, .. } = checkpoint.head;
-        Ok(Self {
-            solver,
-            steps,
-            dt,
-            frame,
-            step,
-            timing: Timing::default(),
-            missing: Missing::default(),
-            cancel,
-            alarm: 0.0,
-            flow: None,
-            was_full: false,
-        })
+        Ok(Self::at(scene, solver, [frame, step], cancel))
     }
 
     /// Takes one whole step. Returns true if it finishes a frame.
@@ -215,21 +199,6 @@ impl Run {
         checkpoint::write(path, &head, &mut self.solver, means)
     }
 
-    /// Keeps the pressure of each step, to be written with other fields.
-    pub fn keep_pressure(&mut self) {
-        self.solver.keep_pressure();
-    }
-
-    /// Brings all fields between two planes along z to the first rank.
-    pub fn bring(&mut self, ks: [isize; 2]) {
-        self.solver.bring(ks);
-    }
-
-    /// Brings to each rank the planes that leaves of a volume read beside its slab.
-    pub fn exchange_leaves(&mut self) {
-        self.solver.exchange_leaves();
-    }
-
     /// Last finished frame.
     pub fn frame(&self) -> u32 {
         self.frame
@@ -238,6 +207,11 @@ impl Run {
     /// The solver after the last step.
     pub fn solver(&self) -> &Solver {
         &self.solver
+    }
+
+    /// The solver, to prepare its fields for a file.
+    pub fn solver_mut(&mut self) -> &mut Solver {
+        &mut self.solver
     }
 
     /// Mean wall time of a step \[ms\].
