@@ -60,19 +60,9 @@ impl RunFolder {
         self.0.join(format!("probe-{name}.csv"))
     }
 
-    /// Path of the fields of `frame`.
-    pub fn fields(&self, frame: u32) -> PathBuf {
-        self.0.join(format!("fields.{frame:04}.npz"))
-    }
-
-    /// Path of the OpenVDB volumes of `frame`.
-    pub fn vdb(&self, frame: u32) -> PathBuf {
-        self.0.join(format!("fields.{frame:04}.vdb"))
-    }
-
-    /// Path of the VTK image of `frame`.
-    pub fn vti(&self, frame: u32) -> PathBuf {
-        self.0.join(format!("fields.{frame:04}.vti"))
+    /// Path of the fields of `frame` in a format.
+    pub(super) fn fields(&self, format: Format, frame: u32) -> PathBuf {
+        self.0.join(format!("fields.{frame:04}.{}", format.ending()))
     }
 
     /// The means of the fields over time.
@@ -80,7 +70,7 @@ impl RunFolder {
         self.0.join("mean.npz")
     }
 
-    /// The list of those images.
+    /// The list of the VTK images.
     pub fn series(&self) -> PathBuf {
         self.0.join("fields.pvd")
     }
@@ -106,12 +96,12 @@ impl RunFolder {
         }
     }
 
-    /// Numbers of the frames with this ending, ascending.
-    fn numbers(&self, extension: &str) -> Result<Vec<u32>, CliError> {
+    /// Numbers of the frames in a format, ascending.
+    fn numbers(&self, format: Format) -> Result<Vec<u32>, CliError> {
         let entries =
             std::fs::read_dir(&self.0).map_err(|error| self.wrong(&format!("cannot be read: {error}")))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut numbers: Vec<u32> = names.filter_map(|name| frame_of(&name, extension)).collect();
+        let mut numbers: Vec<u32> = names.filter_map(|name| frame_of(&name, format)).collect();
         numbers.sort_unstable();
         Ok(numbers)
     }
@@ -122,7 +112,7 @@ impl RunFolder {
 
     /// The file with the fields of `frame` and its format: npz, or vdb if there is no such npz.
     pub fn stored(&self, frame: u32) -> (PathBuf, Format) {
-        let (npz, vdb) = (self.fields(frame), self.vdb(frame));
+        let [npz, vdb] = [Format::Npz, Format::Vdb].map(|format| self.fields(format, frame));
         if !npz.exists() && vdb.exists() { (vdb, Format::Vdb) } else { (npz, Format::Npz) }
     }
 
@@ -133,8 +123,8 @@ impl RunFolder {
 
     /// The frames in the folder that can be read: npz, or vdb if there are none.
     pub fn frames_of_flow(&self) -> Result<FlowFrames, CliError> {
-        for (format, extension) in [(Format::Npz, "npz"), (Format::Vdb, "vdb")] {
-            let list = self.numbers(extension)?;
+        for format in [Format::Npz, Format::Vdb] {
+            let list = self.numbers(format)?;
             if !list.is_empty() {
                 return Ok(FlowFrames { format, list });
             }
@@ -315,8 +305,8 @@ fn place(stored: &mut StoredFrame, scene: &Scene) -> Result<Config, CliError> {
 }
 
 /// Frame number of a file name: 12 of `fields.0012.npz`.
-fn frame_of(name: &str, extension: &str) -> Option<u32> {
-    name.strip_prefix("fields.")?.strip_suffix(extension)?.strip_suffix('.')?.parse().ok()
+fn frame_of(name: &str, format: Format) -> Option<u32> {
+    name.strip_prefix("fields.")?.strip_suffix(format.ending())?.strip_suffix('.')?.parse().ok()
 }
 
 /// The frames of a run that hold its velocity.

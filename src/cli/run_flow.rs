@@ -106,10 +106,7 @@ impl RunFlow {
     /// # Errors
     /// If it cannot be read, or says that it is a frame of another run.
     fn open(&self, frame: u32) -> Result<(PathBuf, StoredFrame), CliError> {
-        let path = match self.frames.format {
-            Format::Vdb => self.folder.vdb(frame),
-            _ => self.folder.fields(frame),
-        };
+        let path = self.folder.fields(self.frames.format, frame);
         let mut stored = StoredFrame::open(&path, self.frames.format)?;
         let (h, rate) = (f64::from(self.h), f64::from(self.rate));
         for (name, wanted, tolerance) in [

@@ -317,7 +317,7 @@ impl Job<'_> {
         let mut paths: Vec<PathBuf> = self.tables().into_iter().chain(self.fields()).collect();
         whole::check_names(paths.iter().map(PathBuf::as_path)).map_err(CliError::Target)?;
         // The killed run may have written other files than this one will.
-        paths.extend(Format::value_variants().iter().map(|&format| self.file(format, 1)));
+        paths.extend(Format::value_variants().iter().map(|&format| self.folder.fields(format, 1)));
         paths.extend([self.folder.series(), self.folder.means()]);
         paths.push(whole::with_number(&self.folder.checkpoint(), 0));
         let clean = || whole::clean_up(paths.iter().map(PathBuf::as_path));
@@ -355,21 +355,13 @@ impl Job<'_> {
         let RunOptions { frames, format: formats, mean_from, .. } = &self.options;
         let mut paths = Vec::new();
         for &format in formats {
-            paths.extend(frames.iter().map(|frame| self.file(format, frame)));
+            paths.extend(frames.iter().map(|frame| self.folder.fields(format, frame)));
         }
         if formats.contains(&Format::Vti) {
             paths.push(self.folder.series());
         }
         paths.extend(mean_from.map(|_| self.folder.means()));
         paths
-    }
-
-    fn file(&self, format: Format, frame: u32) -> PathBuf {
-        match format {
-            Format::Npz => self.folder.fields(frame),
-            Format::Vdb => self.folder.vdb(frame),
-            Format::Vti => self.folder.vti(frame),
-        }
     }
 
     /// Writes the means of the fields, if they are asked for.
@@ -410,7 +402,7 @@ impl Job<'_> {
         }
         let mut written = Vec::new();
         for &format in &options.format {
-            let path = self.file(format, frame);
+            let path = self.folder.fields(format, frame);
             // The first rank sees which files exist.
             let is_wanted = self.is_first() && !(args.skip_existing && path.exists());
             if !run.solver().any_rank(is_wanted) {
@@ -433,12 +425,12 @@ impl Job<'_> {
         if options.format.contains(&Format::Vti) && self.is_first() {
             whole::write(&folder.series(), |file| {
                 let rate = f64::from(self.scene.time.frame_rate);
-                let name = |frame: u32| {
-                    folder.vti(frame).file_name().unwrap_or_default().to_string_lossy().into_owned()
-                };
+                let path = |frame: u32| folder.fields(Format::Vti, frame);
+                let name =
+                    |frame: u32| path(frame).file_name().unwrap_or_default().to_string_lossy().into_owned();
                 // A resumed run may have begun later than its frames, or in another format.
                 let before = options.frames.iter().take_while(|&other| other < frame);
-                let before = before.filter(|&other| folder.vti(other).exists());
+                let before = before.filter(|&other| path(other).exists());
                 let frames = before.chain([frame]);
                 vti::write_series(file, frames.map(|frame| (f64::from(frame) / rate, name(frame))))
             })?;

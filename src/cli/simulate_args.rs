@@ -63,6 +63,17 @@ pub(super) enum Format {
     Vti,
 }
 
+impl Format {
+    /// The ending of its files.
+    pub(super) fn ending(self) -> &'static str {
+        match self {
+            Self::Npz => "npz",
+            Self::Vdb => "vdb",
+            Self::Vti => "vti",
+        }
+    }
+}
+
 /// Precision of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Precision {
