@@ -19,18 +19,6 @@ const LAUNCHERS: [[&str; 2]; 3] = [
     ["SLURM_STEP_NUM_TASKS", "PMIX_RANK"],
 ];
 
-/// Whether a condition holds on the first of the ranks.
-pub fn holds_on_first(comm: &dyn Comm, holds: bool) -> bool {
-    let mut byte = [u8::from(holds)];
-    if comm.rank() > 0 {
-        comm.transfer(&[], &mut [(0, &mut byte)]);
-    } else {
-        let sends: Vec<_> = (1..comm.size()).map(|rank| (rank, &byte[..])).collect();
-        comm.transfer(&sends, &mut []);
-    }
-    byte == [1]
-}
-
 /// MPI, if a launcher has started this process.
 #[derive(Default)]
 pub struct Launch {

@@ -4,12 +4,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::mpirun::holds_on_first;
 use super::painter::{clear, layer_of_motion, layers_of_lights, quality, transmittance, view};
 use super::render_job::{Feed, Job, Report};
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
-use crate::comm::Comm;
+use crate::comm::{Comm, of_all};
 use crate::look::Scattering;
 use crate::output::exr::Extra;
 use crate::render::{CpuRenderer, LinearImage, Quality, exposure, sprite};
@@ -31,7 +30,9 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     let target = Target::new(&out, frames, common.quiet || !is_first)?.with_layers(layers)?;
     let mut wanted = Vec::new();
     for frame in frames.iter() {
-        if !holds_on_first(&**comm, skip && target.has(frame)) {
+        // The first rank sees which files exist.
+        let found = of_all(&**comm, u8::from(skip && target.has(frame)));
+        if found[0] == 0 {
             wanted.push(frame);
         }
     }
