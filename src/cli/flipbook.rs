@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::folder::RunFolder;
 use super::frames::{Frames, Size};
-use super::painter::Painter;
+use super::painter::{Painter, dark};
 use super::render_job::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
 use crate::look::srgb::luminance;
-use crate::look::{Camera, CameraProjection, Environment, Lens, Look};
+use crate::look::{Camera, CameraProjection, Lens, Look};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
 use crate::output::whole::{self, Existing};
@@ -388,12 +388,6 @@ impl Flipbook<'_> {
         let distance = if axes.parallel { 1.0 } else { distance };
         [axes.right, axes.up].map(|axis| 2.0 * axis.norm() * distance)
     }
-}
-
-/// `look` without any light.
-fn dark(look: &Look) -> Look {
-    let (lights, environment) = (Vec::new(), Environment::default());
-    Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, lights, environment, ..look.clone() }
 }
 
 /// `look` with one distant light from the direction `from`, and grey smoke as bright as the brightest channel of its

@@ -167,18 +167,15 @@ fn finished<T>(cpu: &CpuRenderer, scene: &Scene, image: T) -> Result<T, RenderEr
     if is_traced && cpu.is_cancelled() { Err(RenderError::Cancelled) } else { Ok(image) }
 }
 
+/// `look` without any light.
+pub fn dark(look: &Look) -> Look {
+    let (lights, environment) = (Vec::new(), Environment::default());
+    Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, lights, environment, ..look.clone() }
+}
+
 /// Looks with one of the lights each, by name; those of a picture add up to it.
 fn lights(look: &Look) -> Vec<(&'static str, Look)> {
-    let dark = Look {
-        sun: [0.0; 3],
-        sky: [0.0; 3],
-        ground: [0.0; 3],
-        glow: 0.0,
-        lights: Vec::new(),
-        environment: Environment::default(),
-        outline: false,
-        ..look.clone()
-    };
+    let dark = Look { outline: false, ..dark(look) };
     let mut lights = vec![
         ("sun", Look { sun: look.sun, ..dark.clone() }),
         (
