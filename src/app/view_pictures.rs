@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use glium::backend::Facade;
 use glium::framebuffer::SimpleFrameBuffer;
-use glium::texture::{ClientFormat, MipmapsOption, RawImage2d, Texture2d, UncompressedFloatFormat};
-use glium::uniforms::MagnifySamplerFilter;
-use glium::{BlitTarget, Display, Frame, Rect, Surface};
+use glium::texture::{ClientFormat, RawImage2d, Texture2d};
+use glium::{Display, Frame, Rect};
 use glutin::surface::WindowSurface;
 
-use super::canvas::Canvas;
+use super::canvas::{blit, fit};
 use super::pace::Level;
 use super::priority::standing_back;
 use super::settings::Side;
@@ -41,7 +40,8 @@ pub(super) struct Subject<'a> {
 /// The pictures of one side.
 pub(super) struct Pictures {
     by: By,
-    canvas: Canvas,
+    /// The last picture of the thread, or a smaller one of the driver, to be stretched.
+    texture: Option<Texture2d>,
 }
 
 enum By {
@@ -51,9 +51,8 @@ enum By {
 
 struct Thread {
     thread: PictureThread,
-    /// The picture in `texture`, without its bytes.
+    /// The picture in the texture, without its bytes.
     last: Option<FinishedPicture>,
-    texture: Option<Texture2d>,
 }
 
 /// A picture that was finished for this frame of the window.
@@ -74,11 +73,10 @@ impl Pictures {
             true => By::Thread(Box::new(Thread {
                 thread: standing_back(|| PictureThread::start(wake))?,
                 last: None,
-                texture: None,
             })),
             false => By::Driver(Box::new(Renderer::new(gl)?)),
         };
-        Ok(Self { by, canvas: Canvas::default() })
+        Ok(Self { by, texture: None })
     }
 
     /// The driver's renderer, if it has a graphics processor.
@@ -140,13 +138,34 @@ impl Pictures {
                 renderer.set_refine(subject.refine);
                 let Subject { camera, cursor, mode, .. } = subject;
                 let view = View { look: &look, camera, cursor: *cursor, mode: *mode };
-                match level.shrink {
-                    1 => renderer.draw(frame, viewport, &view)?,
-                    by => self.canvas.draw(display, renderer, frame, viewport, by, &view)?,
+                if level.shrink == 1 {
+                    renderer.draw(frame, viewport, &view)?;
+                } else {
+                    let small = [viewport[2], viewport[3]].map(|n| n.div_ceil(level.shrink));
+                    let texture = fit(&mut self.texture, display, small, "a texture for the small view")?;
+                    let mut surface = SimpleFrameBuffer::new(display, texture)
+                        .map_err(|e| RenderError::Gl("the small view", e.to_string()))?;
+                    renderer.draw(&mut surface, [0, 0, small[0], small[1]], &view)?;
+                    blit(&surface, small, frame, viewport);
                 }
                 Ok(Some(Drawn { level, ms: None }))
             }
-            By::Thread(thread) => thread.draw(display, frame, viewport, look, subject),
+            By::Thread(thread) => {
+                let size = [viewport[2], viewport[3]].map(|n| n.div_ceil(level.shrink));
+                let picture = thread.newest(look, subject, size)?;
+                let drawn =
+                    picture.as_ref().map(|picture| Drawn { level: level_of(picture), ms: Some(picture.ms) });
+                if let Some(picture) = picture {
+                    let texture = fit(&mut self.texture, display, picture.size, "a texture for the picture")?;
+                    thread.upload(texture, picture);
+                }
+                if let Some(texture) = &self.texture {
+                    let surface = SimpleFrameBuffer::new(display, texture)
+                        .map_err(|e| RenderError::Gl("the picture", e.to_string()))?;
+                    blit(&surface, texture.dimensions().into(), frame, viewport);
+                }
+                Ok(drawn)
+            }
         }
     }
 }
@@ -156,15 +175,13 @@ impl Thread {
         self.last.as_ref().map_or_else(Ranges::default, |picture| picture.ranges)
     }
 
-    fn draw(
-        &mut self,
-        display: &Display<WindowSurface>,
-        frame: &mut Frame,
-        viewport: [u32; 4],
+    /// Requests a picture and waits briefly for it. Returns one that has not been shown yet.
+    fn newest(
+        &self,
         look: Look,
         subject: &Subject,
-    ) -> Result<Option<Drawn>, RenderError> {
-        let [_, _, width, height] = viewport;
+        size: [u32; 2],
+    ) -> Result<Option<FinishedPicture>, RenderError> {
         let is_new = self.thread.request(PictureRequest {
             snapshot: subject.snapshot.clone(),
             beside: subject.side == Side::B,
@@ -173,64 +190,22 @@ impl Thread {
             cursor: subject.cursor,
             mode: subject.mode,
             quality: subject.level.quality(),
-            size: [width, height].map(|n| n.div_ceil(subject.level.shrink)),
+            size,
             refine: subject.refine,
             tag: [subject.level.shrink, subject.level.divide, u32::from(subject.level.splines)],
         });
         if is_new {
             self.thread.wait(BRIEF);
         }
-        let picture = self.thread.take()?;
-        let drawn = picture.as_ref().map(|picture| Drawn { level: level_of(picture), ms: Some(picture.ms) });
-        if let Some(picture) = picture {
-            self.upload(display, picture)?;
-        }
-        self.blit(display, frame, viewport)?;
-        Ok(drawn)
+        self.thread.take()
     }
 
-    fn upload(
-        &mut self,
-        display: &Display<WindowSurface>,
-        picture: FinishedPicture,
-    ) -> Result<(), RenderError> {
+    fn upload(&mut self, texture: &Texture2d, picture: FinishedPicture) {
         let [width, height] = picture.size;
-        let fits = |texture: &Texture2d| texture.dimensions() == (width, height);
-        let texture = match self.texture.take().filter(fits) {
-            Some(texture) => texture,
-            None => {
-                let (format, mipmaps) = (UncompressedFloatFormat::U8U8U8U8, MipmapsOption::NoMipmap);
-                Texture2d::empty_with_format(display, format, mipmaps, width, height)
-                    .map_err(|e| RenderError::Gl("a texture for the picture", e.to_string()))?
-            }
-        };
-        let texture = self.texture.insert(texture);
         let data = picture.bytes.as_flattened().into();
         let whole = Rect { left: 0, bottom: 0, width, height };
         texture.write(whole, RawImage2d { data, width, height, format: ClientFormat::U8U8U8U8 });
         self.last = Some(FinishedPicture { bytes: Vec::new(), ..picture });
-        Ok(())
-    }
-
-    /// Copies the last picture to the window, stretched if it has another size.
-    fn blit(
-        &self,
-        display: &Display<WindowSurface>,
-        frame: &mut Frame,
-        [left, bottom, width, height]: [u32; 4],
-    ) -> Result<(), RenderError> {
-        let Some(texture) = &self.texture else { return Ok(()) };
-        let surface = SimpleFrameBuffer::new(display, texture)
-            .map_err(|e| RenderError::Gl("the picture", e.to_string()))?;
-        let (from_width, from_height) = texture.dimensions();
-        let whole = Rect { left: 0, bottom: 0, width: from_width, height: from_height };
-        let target = BlitTarget { left, bottom, width: width as i32, height: height as i32 };
-        let filter = match (from_width, from_height) == (width, height) {
-            true => MagnifySamplerFilter::Nearest,
-            false => MagnifySamplerFilter::Linear,
-        };
-        frame.blit_from_simple_framebuffer(&surface, &whole, &target, filter);
-        Ok(())
     }
 }
 
