@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::fields::{Fields, lifting};
+use super::transport::AdvectingVelocity;
 use crate::solver::config::{Config, Integrator, Params, SPEED_LIMIT};
 use crate::solver::forces::Forces;
 use crate::solver::forces::external::External;
@@ -54,7 +55,7 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
         let crossed = clock.crosses(steps * clock.stats.max_speed);
-        fields.trace(steps, config.trace, clock.halt);
+        fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps, clock.halt);
@@ -80,7 +81,7 @@ impl Substep<'_> {
         fields.force_ahead(&body_forces(params, ambient, dt, config.h), self.external, time);
         let ahead = fields.ahead();
         clock.go_on()?;
-        fields.trace_past(steps, config.trace, clock.halt);
+        fields.trace(AdvectingVelocity::Past, steps, config.trace, clock.halt);
         clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
@@ -108,7 +109,7 @@ impl Substep<'_> {
         let crossed = clock.crosses(steps * clock.stats.max_speed);
         let has_solids = fields.obstacles.is_some();
         if has_solids || fields.needs_trace(config.advection) {
-            fields.trace(steps, config.trace, clock.halt);
+            fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         }
         if has_solids {
             fields.move_solids(time + f64::from(dt), [dt; 2]);
@@ -132,7 +133,7 @@ impl Substep<'_> {
     fn reflect(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
-        fields.trace(0.5 * steps, config.trace, clock.halt);
+        fields.trace(AdvectingVelocity::Present, 0.5 * steps, config.trace, clock.halt);
         clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, 0.5 * steps, clock.halt);
@@ -152,7 +153,7 @@ impl Substep<'_> {
         let crossed = clock.crosses(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if have_moved || fields.needs_trace(config.advection) {
-            fields.trace(steps, config.trace, clock.halt);
+            fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
@@ -161,7 +162,7 @@ impl Substep<'_> {
         self.emit(fields, clock)?;
 
         fields.extrapolate_reflected();
-        fields.trace_extrapolated(0.5 * steps, config.trace, clock.halt);
+        fields.trace(AdvectingVelocity::Reflected, 0.5 * steps, config.trace, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
         // The reflected velocity is not free of divergence: the vorticity is that of the velocity in the
         // middle.

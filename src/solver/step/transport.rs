@@ -15,34 +15,27 @@ use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{Advection, TraceOrder};
 
+/// The velocity that a trace follows.
+#[derive(Clone, Copy)]
+pub enum AdvectingVelocity {
+    /// The present one.
+    Present,
+    /// The one [extrapolated](Fields::extrapolate_reflected) for reflection.
+    Reflected,
+    /// The one [extrapolated](Fields::extrapolate) for the trapezoidal rule.
+    Past,
+}
+
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
-    pub fn trace(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
-        let Self { layout, walls, velocity, scalars_next, planes_crossed, .. } = self;
-        *planes_crossed = centers(*layout, walls, velocity, scalars_next, steps, order);
-        self.trace_centers(steps, order, halt);
-    }
-
-    /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate_reflected) for
-    /// reflection.
-    pub fn trace_extrapolated(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
-        let Self { layout, walls, expected, scalars_next, planes_crossed, .. } = self;
-        let expected = expected.as_mut().expect("reflection keeps it");
-        *planes_crossed = centers(*layout, walls, expected, scalars_next, steps, order);
-        self.trace_centers(steps, order, halt);
-    }
-
-    /// As [`trace`](Self::trace), through the velocity [extrapolated](Self::extrapolate) for the trapezoidal
-    /// rule.
-    pub fn trace_past(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
-        let Self { layout, walls, past, scalars_next, planes_crossed, .. } = self;
-        let past = past.as_mut().expect("the trapezoidal rule keeps it");
-        *planes_crossed = centers(*layout, walls, &mut past.velocity, scalars_next, steps, order);
-        self.trace_centers(steps, order, halt);
-    }
-
-    fn trace_centers(&mut self, steps: f32, order: TraceOrder, halt: &Halt) {
-        let Self { layout, walls, scalars_next: centers, back, forth, .. } = self;
+    pub fn trace(&mut self, advecting: AdvectingVelocity, steps: f32, order: TraceOrder, halt: &Halt) {
+        let Self { layout, walls, velocity, expected, past, scalars_next: centers, back, forth, .. } = self;
+        let velocity = match advecting {
+            AdvectingVelocity::Present => velocity,
+            AdvectingVelocity::Reflected => expected.as_mut().expect("reflection keeps it"),
+            AdvectingVelocity::Past => &mut past.as_mut().expect("the trapezoidal rule keeps it").velocity,
+        };
+        self.planes_crossed = interpolate_centers(*layout, walls, velocity, centers, steps, order);
         let bounds = walls.sample_bounds(None);
         trace::displacements(*layout, centers, &bounds, steps, order, back, halt);
         walls.extend(back);
@@ -330,7 +323,7 @@ impl SmokeFields<'_> {
 
 /// Interpolates the velocity to cell centres, as far beside the slab as back-traces over `steps` = Δt/h read it. With several ranks it
 /// returns an upper bound of the number of planes that such a trace crosses, otherwise 0.
-fn centers(
+fn interpolate_centers(
     layout: Layout,
     walls: &GhostRules,
     velocity: &mut Faces,
