@@ -4,6 +4,7 @@
 use half::f16;
 use rayon::prelude::*;
 
+use super::lines::smoothstep;
 use crate::grid::Dims;
 use crate::snapshot::{Bricks, Snapshot};
 
@@ -104,10 +105,7 @@ fn swirl(dims: Dims, h: f32) -> Vec<[f16; 4]> {
 /// Value noise, 0..1, smooth, with lattice spacing 1.
 fn noise(p: [f32; 3]) -> f32 {
     let base = p.map(f32::floor);
-    let f: [f32; 3] = std::array::from_fn(|a| {
-        let t = p[a] - base[a];
-        t * t * (3.0 - 2.0 * t)
-    });
+    let f: [f32; 3] = std::array::from_fn(|a| smoothstep(0.0, 1.0, p[a] - base[a]));
     let corner = |n: i32| lattice(std::array::from_fn(|a| base[a] as i32 + (n >> a & 1)));
     let lerp = |a: f32, b: f32, t: f32| a + (b - a) * t;
     let along_x = |n: i32| lerp(corner(n), corner(n + 1), f[0]);
@@ -124,9 +122,4 @@ fn lattice(p: [i32; 3]) -> f32 {
     n = (n ^ (n >> 15)).wrapping_mul(0x2C1B_3C6D);
     n = (n ^ (n >> 12)).wrapping_mul(0x297A_2D39);
     (n ^ (n >> 15)) as f32 / u32::MAX as f32
-}
-
-fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
-    let t = ((x - lo) / (hi - lo)).clamp(0.0, 1.0);
-    t * t * (3.0 - 2.0 * t)
 }

@@ -5,7 +5,7 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::light::LightVolume;
-use super::trilinear::spline;
+use super::trilinear::{spline, trilinear};
 use crate::grid::Dims;
 use crate::snapshot::{Part, Snapshot};
 
@@ -52,33 +52,19 @@ impl Volume {
 
     /// Trilinear sample at a point in the box \[m\].
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
-        let size = self.dims.array();
-        let (mut lo, mut hi, mut f) = ([0; 3], [0; 3], [0.0; 3]);
-        for a in 0..3 {
-            let x = (p[a] * self.scale[a] - self.first).clamp(0.0, (size[a] - 1) as f32);
-            lo[a] = x as usize;
-            hi[a] = (lo[a] + 1).min(size[a] - 1);
-            f[a] = x - lo[a] as f32;
-        }
-        let row = |j: usize, k: usize| {
-            let start = self.dims.index(0, j, k - self.plane);
-            lerp(&self.values[start + lo[0]], &self.values[start + hi[0]], f[0])
-        };
-        let plane = |k: usize| lerp(&row(lo[1], k), &row(hi[1], k), f[1]);
-        lerp(&plane(lo[2]), &plane(hi[2]), f[2])
+        let before = self.dims.index(0, 0, self.plane);
+        trilinear(self.dims, self.place(p), |n| self.values[n - before])
     }
-}
 
-impl Volume {
     /// Quadratic B-spline sample: without creases, and slightly blurred.
     pub fn sample_spline(&self, p: [f32; 3]) -> [f32; 4] {
-        let at = std::array::from_fn(|a| p[a] * self.scale[a] - self.first);
-        spline(self.dims, at, |n| self.values[n])
+        spline(self.dims, self.place(p), |n| self.values[n])
     }
-}
 
-fn lerp(a: &[f32; 4], b: &[f32; 4], t: f32) -> [f32; 4] {
-    std::array::from_fn(|n| a[n] + (b[n] - a[n]) * t)
+    /// A point \[m\] in units of the spacing from the first value.
+    fn place(&self, p: [f32; 3]) -> [f32; 3] {
+        std::array::from_fn(|a| p[a] * self.scale[a] - self.first)
+    }
 }
 
 fn to_f32(halves: &[[f16; 4]]) -> Vec<[f32; 4]> {

@@ -43,6 +43,7 @@ fn spline_weights(t: f32) -> [f32; 3] {
     [low, 1.0 - low - high, high]
 }
 
-fn lerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
+/// The share `t` of the way from `a` to `b`.
+pub fn lerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     std::array::from_fn(|n| a[n] + (b[n] - a[n]) * t)
 }

@@ -1,6 +1,8 @@
 //! Composite of the marched smoke over the background. `shaders/composite.frag`, `smooth.frag` and
 //! `overlay.frag` have the same formulas.
 
+use crate::render::trilinear::lerp;
+
 /// Sum of weights without a ray of similar length, which weighs a thousand times its share.
 pub(in crate::render) const FEW_WEIGHTS: f32 = 1.0;
 
@@ -103,10 +105,6 @@ impl Mean {
 
 fn differs(a: f32, b: f32) -> bool {
     (a - b).abs() > 0.01 * a.min(b)
-}
-
-fn lerp(a: [f32; 4], b: [f32; 4], t: f32) -> [f32; 4] {
-    std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
 }
 
 fn put_over(pixel: &mut [f32; 4], ray: &[f32; 4]) {
