@@ -43,6 +43,20 @@ pub struct Camera {
     pub lens: Lens,
 }
 
+impl Camera {
+    /// A perspective camera that stands upright and sees everything sharply.
+    pub const fn at(position: [f32; 3], target: [f32; 3], fov: f32) -> Self {
+        Self {
+            position,
+            target,
+            up: [0.0, 1.0, 0.0],
+            fov,
+            projection: CameraProjection::Perspective,
+            lens: Lens { aperture: 0.0, focus: 0.0, shutter: 0.0 },
+        }
+    }
+}
+
 /// Blur by a lens of finite size, and by an exposure of finite time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lens {

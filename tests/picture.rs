@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, CameraProjection, Lens, Look, Scattering};
+use updraft::look::{Camera, CameraProjection, Look, Scattering};
 #[cfg(feature = "viewer")]
 use updraft::look::{Emitter, Light};
 use updraft::render::CpuRenderer;
@@ -34,14 +34,7 @@ fn bare() -> Look {
 
 /// A camera so far away that its rays are parallel, looking along −z at the middle of a box of 1 m.
 fn far_camera() -> Camera {
-    Camera {
-        position: [0.5, 0.5, 100.0],
-        target: [0.5, 0.5, 0.5],
-        up: [0.0, 1.0, 0.0],
-        fov: 4.0 / 7.0,
-        projection: CameraProjection::Perspective,
-        lens: Lens::default(),
-    }
+    Camera::at([0.5, 0.5, 100.0], [0.5; 3], 4.0 / 7.0)
 }
 
 fn view<'a>(look: &'a Look, camera: &'a Camera) -> View<'a> {

@@ -1,7 +1,7 @@
 //! Floor and solids as light paths show them, and what the fast modes make of them.
 
 use updraft::grid::Dims;
-use updraft::look::{Camera, CameraProjection, Emitter, Lens, Light, Look, Scattering};
+use updraft::look::{Camera, Emitter, Light, Look, Scattering};
 use updraft::render::{CpuRenderer, Mode, Quality, View};
 use updraft::snapshot::{Snapshot, SolidShape};
 use updraft::solver::Solid;
@@ -28,14 +28,7 @@ fn look() -> Look {
 }
 
 fn camera() -> Camera {
-    Camera {
-        position: [0.5, 0.9, 4.0],
-        target: [0.5, 0.3, 0.5],
-        up: [0.0, 1.0, 0.0],
-        fov: 26.0,
-        projection: CameraProjection::Perspective,
-        lens: Lens::default(),
-    }
+    Camera::at([0.5, 0.9, 4.0], [0.5, 0.3, 0.5], 26.0)
 }
 
 fn picture(snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
@@ -162,14 +155,7 @@ fn a_solid_shows_its_typed_colour() {
     let mut snapshot = smoke(0.0, 0.0);
     snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.5; 3]).pose(0.0, 0.0)];
     let position = [0, 1, 2].map(|a| 0.5 + 4.0 * look.sun_direction[a]);
-    let camera = Camera {
-        position,
-        target: [0.5; 3],
-        up: [0.0, 1.0, 0.0],
-        fov: 10.0,
-        projection: CameraProjection::Perspective,
-        lens: Lens::default(),
-    };
+    let camera = Camera::at(position, [0.5; 3], 10.0);
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let shown = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ()).rgba;
     let middle = &shown[4 * (SIZE[1] / 2 * SIZE[0] + SIZE[0] / 2) as usize..][..3];

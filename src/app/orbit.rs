@@ -79,14 +79,7 @@ impl Orbit {
         let eye = self.target - self.axes().forward * self.distance;
         let projection =
             if self.parallel { CameraProjection::Orthographic } else { CameraProjection::Perspective };
-        Camera {
-            position: eye.into(),
-            target: self.target.into(),
-            up: [0.0, 1.0, 0.0],
-            fov: self.fov,
-            projection,
-            lens: self.lens,
-        }
+        Camera { projection, lens: self.lens, ..Camera::at(eye.into(), self.target.into(), self.fov) }
     }
 
     /// The eye \[m\]; of parallel lines of sight a place so far behind the target that the box is before it.
@@ -233,15 +226,7 @@ mod tests {
     const EXTENT: [f32; 3] = [0.96, 1.44, 0.96];
 
     fn orbit() -> Orbit {
-        let camera = Camera {
-            position: [2.0, 1.5, 3.0],
-            target: [0.5, 0.7, 0.5],
-            up: [0.0, 1.0, 0.0],
-            fov: 40.0,
-            projection: CameraProjection::Perspective,
-            lens: Lens::default(),
-        };
-        Orbit::of(&camera)
+        Orbit::of(&Camera::at([2.0, 1.5, 3.0], [0.5, 0.7, 0.5], 40.0))
     }
 
     fn close(a: Vector3<f32>, b: Vector3<f32>) -> bool {

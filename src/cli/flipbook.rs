@@ -13,7 +13,7 @@ use super::painter::{Painter, dark};
 use super::render_job::{Feed, Report, Supply};
 use super::{CliError, Common, interrupt, json_text, say};
 use crate::look::srgb::luminance;
-use crate::look::{Camera, CameraProjection, Lens, Look};
+use crate::look::{Camera, Look};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
 use crate::output::whole::{self, Existing};
@@ -162,14 +162,7 @@ fn front(scene: &Scene) -> Camera {
     let extent = scene.extent();
     // `frame` fits a square picture; a wider one takes a wider box.
     let seen = [extent[0] * height / width, extent[1], extent[2]];
-    let mut camera = Camera {
-        position: [0.0, 0.0, 1.0],
-        target: [0.0; 3],
-        up: [0.0, 1.0, 0.0],
-        fov: NARROW,
-        projection: CameraProjection::Perspective,
-        lens: Lens::default(),
-    };
+    let mut camera = Camera::at([0.0, 0.0, 1.0], [0.0; 3], NARROW);
     camera.frame(seen);
     let shift = 0.5 * (extent[0] - seen[0]);
     camera.position[0] += shift;

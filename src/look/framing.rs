@@ -2,7 +2,7 @@
 
 use nalgebra::Vector3;
 
-use super::{Camera, CameraProjection, Lens};
+use super::Camera;
 
 /// Margin around the default framing of a scene, and around a box that the window frames.
 const MARGINS: [f32; 2] = [1.02, 1.08];
@@ -27,14 +27,7 @@ impl Camera {
 
     /// Frames a box of `extent` metres from slightly above and to the side.
     pub fn framing(extent: [f32; 3]) -> Self {
-        let mut camera = Self {
-            position: [0.42, 0.20, 1.0],
-            target: [0.0; 3],
-            up: [0.0, 1.0, 0.0],
-            fov: 34.0,
-            projection: CameraProjection::Perspective,
-            lens: Lens::default(),
-        };
+        let mut camera = Self::at([0.42, 0.20, 1.0], [0.0; 3], 34.0);
         camera.frame(extent);
         camera
     }

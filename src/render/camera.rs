@@ -261,14 +261,7 @@ mod tests {
 
     #[test]
     fn rays_and_matrix_agree() {
-        let camera = Camera {
-            position: [1.0, 2.0, 3.0],
-            target: [0.2, 0.1, -0.5],
-            up: [0.1, 1.0, 0.0],
-            fov: 50.0,
-            projection: CameraProjection::Perspective,
-            lens: Lens::default(),
-        };
+        let camera = Camera { up: [0.1, 1.0, 0.0], ..Camera::at([1.0, 2.0, 3.0], [0.2, 0.1, -0.5], 50.0) };
         let ray = ray_through(&camera, [200, 100], [150.0, 20.0]);
         let clip = Axes::of(&camera, 2.0).clip_from_world() * ray.at(2.5).to_homogeneous();
         assert!((clip.x / clip.w - 0.5).abs() < 1e-4, "{}", clip.x / clip.w);

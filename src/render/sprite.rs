@@ -280,14 +280,7 @@ mod tests {
             if (0..3).all(|a| (p[a] - 0.5).abs() < 0.25) { [1.0, 0.0, 0.0, 0.0] } else { [0.0; 4] }
         });
         snapshot.velocity = vec![[0.2, -0.4, 3.0, 0.0].map(f16::from_f32); snapshot.smoke.len()];
-        let camera = Camera {
-            position: [0.5, 0.5, 200.0],
-            target: [0.5; 3],
-            up: [0.0, 1.0, 0.0],
-            fov: 0.5,
-            projection: crate::look::CameraProjection::Perspective,
-            lens: crate::look::Lens::default(),
-        };
+        let camera = Camera::at([0.5, 0.5, 200.0], [0.5; 3], 0.5);
         let height = 2.0 * 199.5 * 0.25_f32.to_radians().tan();
         let motion = motion(&snapshot, &Look::default(), &camera, [32, 16], 0.1);
         let [x, y] = motion[8 * 32 + 16];

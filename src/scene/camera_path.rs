@@ -8,8 +8,6 @@ use super::document;
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use crate::look::Camera;
-#[cfg(test)]
-use crate::look::{CameraProjection, Lens};
 
 /// Keyframes of the camera. Position, target and field of view each follow those that name them, along a cubic through all of
 /// them whose slope never jumps (Catmull and Rom 1974); before the first and after the last the camera rests.
@@ -64,10 +62,8 @@ impl CameraPath {
         Camera {
             position: self.position.at(t).unwrap_or(camera.position),
             target: self.target.at(t).unwrap_or(camera.target),
-            up: camera.up,
             fov: fov.clamp(1.0, 170.0),
-            projection: camera.projection,
-            lens: camera.lens,
+            ..*camera
         }
     }
 }
@@ -153,14 +149,7 @@ pub(super) fn resolve(
 mod tests {
     use super::*;
 
-    const CAMERA: Camera = Camera {
-        position: [0.0, 1.0, 5.0],
-        target: [0.0; 3],
-        up: [0.0, 1.0, 0.0],
-        fov: 30.0,
-        projection: CameraProjection::Perspective,
-        lens: Lens { aperture: 0.0, focus: 0.0, shutter: 0.0 },
-    };
+    const CAMERA: Camera = Camera::at([0.0, 1.0, 5.0], [0.0; 3], 30.0);
 
     fn path(keys: &[(f32, f32)]) -> CameraPath {
         let position = Track(keys.iter().map(|&(t, x)| (t, [x, 1.0, 5.0])).collect());
