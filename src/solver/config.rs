@@ -348,10 +348,10 @@ impl Config {
         }
     }
 
-    /// Substeps that the flow asks for in a step, or the rest of one, if the fastest air crosses `crossed` cells in it.
-    pub fn wanted_substeps(&self, crossed: f32) -> u32 {
+    /// Substeps that the flow asks for in a step, or the rest of one, if the CFL number of the whole is `cfl`.
+    pub fn wanted_substeps(&self, cfl: f32) -> u32 {
         // Rounding must not add a substep to a step that is exactly as long as allowed.
-        if self.is_step_fixed { 1 } else { (crossed / self.time.cfl - 1e-4).ceil() as u32 }
+        if self.is_step_fixed { 1 } else { (cfl / self.time.cfl - 1e-4).ceil() as u32 }
     }
 
     /// Shape of the grid of smoke and heat.

@@ -195,26 +195,26 @@ impl Detail {
         }
     }
 
-    /// Brings the advecting velocity to the finer cells that the flow may reach, and adds the turbulence. The fastest air crosses
-    /// `crossed` finer cells without it; returns how many it crosses.
-    pub fn follow(&mut self, air: Air, bricks: &mut Bricks, crossed: f32, halt: &Halt) -> f32 {
+    /// Brings the advecting velocity to the finer cells that the flow may reach, and adds the turbulence. `cfl` is the CFL
+    /// number of finer cells without it; returns that with it.
+    pub fn follow(&mut self, air: Air, bricks: &mut Bricks, cfl: f32, halt: &Halt) -> f32 {
         let Air { layout: coarse, velocity, obstacles, .. } = air;
         let steps = air.steps * self.finer as f32;
         if let Some(swirls) = &mut self.swirls {
-            bricks.dilate(self.walls.surroundings(), conservative::farthest(crossed));
+            bricks.dilate(self.walls.surroundings(), conservative::farthest(cfl));
             swirls.advance(air, bricks, halt);
         }
-        let mut expected = crossed + self.swirls.as_ref().map_or(0.0, |swirls| 0.5 * steps * swirls.speed());
+        let mut expected = cfl + self.swirls.as_ref().map_or(0.0, |swirls| 0.5 * steps * swirls.speed());
         loop {
             if halt.is_raised() {
-                return crossed;
+                return cfl;
             }
             bricks.dilate(self.walls.surroundings(), conservative::farthest(expected));
             let prolong =
                 Prolong { finer: self.finer, weights: &self.weights, coarse, fine: self.layout, velocity };
             prolong.reached(bricks, &mut self.velocity, &self.scratch, halt);
             if halt.is_raised() {
-                return crossed;
+                return cfl;
             }
             let grids = self.two_grids(coarse);
             if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
@@ -223,7 +223,7 @@ impl Detail {
                 self.cut.faces(grids, &fine.voxels, &fine.poses);
                 self.cut.pass(grids, velocity, &obstacles.voxels.cuts, &mut self.velocity);
             }
-            let Some(swirls) = &self.swirls else { return crossed };
+            let Some(swirls) = &self.swirls else { return cfl };
             let memory =
                 self.curl.get_or_insert_with(|| potential::Memory::new(coarse, self.layout, self.threads));
             let curl = Curl { swirls, prolong, walls: &self.walls };

@@ -106,8 +106,8 @@ pub struct Air<'a> {
     pub spare: &'a mut Cells,
     /// Δt/h.
     pub steps: f32,
-    /// Cells that the fastest air crosses.
-    pub crossed: f32,
+    /// CFL number of the air.
+    pub cfl: f32,
 }
 
 impl Swirls {
@@ -181,14 +181,14 @@ impl Swirls {
 
     /// Moves the coordinates by a substep, and finds the weights where smoke may arrive.
     pub fn advance(&mut self, air: Air, bricks: &Bricks, halt: &Halt) {
-        let Air { layout, velocity, obstacles, back, spare, steps, crossed } = air;
+        let Air { layout, velocity, obstacles, back, spare, steps, cfl } = air;
         self.find_ranges(layout, bricks);
         let Self { moved, packed, walls, sums, reached, around, params, .. } = self;
         let bounds = walls.sample_bounds(None);
         let inside = [[0, layout.dims.ny as isize], [0, layout.dims.nz as isize]];
         let (nx, ranks) = (layout.dims.nx, walls.ranks());
         // A back-trace ends between two planes, and rounding may add one.
-        let far = (crossed.ceil().min(layout.dims.nz as f32) as usize) + 2;
+        let far = (cfl.ceil().min(layout.dims.nz as f32) as usize) + 2;
         moved.iter_mut().for_each(|moved| ranks.exchange(layout, [&mut moved[..]], [far; 2]));
         // Weights and places are not needed any more.
         let [one, other] = packed.each_mut().map(|cells| &mut cells[..]);
@@ -262,11 +262,11 @@ impl Swirls {
         let cap = if strain > 0.0 { STRAINED / strain } else { f32::INFINITY };
         self.wanted = params.strength * (most as f32).sqrt();
         self.strongest = self.wanted.min(cap);
-        self.age(life + f64::from(crossed / FARTHEST));
+        self.age(life + f64::from(cfl / FARTHEST));
         for moved in &mut self.moved {
             self.walls.ranks().exchange(layout, [&mut moved[..]], [1; 2]);
         }
-        let least = if steps > 0.0 { LEAST * crossed / steps } else { 0.0 };
+        let least = if steps > 0.0 { LEAST * cfl / steps } else { 0.0 };
         for generation in (0..GENERATIONS).take_while(|_| !halt.is_raised()) {
             self.pack(layout, spare, generation, [least, cap]);
         }

@@ -351,9 +351,9 @@ impl Solver {
                 .speed()
                 .max(self.external.speed(self.stats.time, left))
                 .max(self.fields.obstacles.as_ref().map_or(0.0, |o| o.speed(self.stats.time, left)));
-            let crossed = left * self.stats.max_speed.max(driven) / self.config.h;
+            let cfl = left * self.stats.max_speed.max(driven) / self.config.h;
             let most = self.config.time.max_substeps.saturating_sub(self.stats.substeps).max(1);
-            let wanted = self.config.wanted_substeps(crossed);
+            let wanted = self.config.wanted_substeps(cfl);
             let parts = wanted.clamp(1, most);
             self.stats.substeps_missing = self.stats.substeps_missing.max(wanted.saturating_sub(most));
             let part = left / parts as f32;

@@ -54,13 +54,13 @@ impl Substep<'_> {
     fn advance(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let crossed = clock.crosses(steps * clock.stats.max_speed);
+        let cfl = clock.record(steps * clock.stats.max_speed);
         fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / area, WHOLE, clock.halt);
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
@@ -75,7 +75,7 @@ impl Substep<'_> {
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let crossed = clock.crosses(steps * fields.extrapolate(dt, config.h));
+        let cfl = clock.record(steps * fields.extrapolate(dt, config.h));
         clock.go_on()?;
         let ambient = fields.ambient(params);
         fields.force_ahead(&body_forces(params, ambient, dt, config.h), self.external, time);
@@ -87,7 +87,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         // The conservative sweeps read the advecting velocity itself.
         fields.swap_past();
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
         fields.begin_advection();
         fields.advect_velocity(config.advection, steps, clock.halt);
@@ -106,7 +106,7 @@ impl Substep<'_> {
     fn advect_given(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let steps = dt / config.h;
-        let crossed = clock.crosses(steps * clock.stats.max_speed);
+        let cfl = clock.record(steps * clock.stats.max_speed);
         let has_solids = fields.obstacles.is_some();
         if has_solids || fields.needs_trace(config.advection) {
             fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
@@ -114,7 +114,7 @@ impl Substep<'_> {
         if has_solids {
             fields.move_solids(time + f64::from(dt), [dt; 2]);
         }
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / (config.h * config.h), WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
@@ -150,12 +150,12 @@ impl Substep<'_> {
 
         fields.diffuse_scalars(params, half / area, HALVES[0], clock.halt);
         clock.lap(Stage::Diffuse)?;
-        let crossed = clock.crosses(steps * fields.measure().speed);
+        let cfl = clock.record(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if have_moved || fields.needs_trace(config.advection) {
             fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         }
-        fields.advect_scalars(config.advection, &decay(params, dt), steps, crossed, clock.halt);
+        fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, half / area, HALVES[1], clock.halt);
         clock.lap(Stage::Diffuse)?;
@@ -227,9 +227,9 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     /// Records the CFL number of an advection.
-    fn crosses(&mut self, cells: f32) -> f32 {
-        self.stats.cfl = self.stats.cfl.max(cells);
-        cells
+    fn record(&mut self, cfl: f32) -> f32 {
+        self.stats.cfl = self.stats.cfl.max(cfl);
+        cfl
     }
 
     /// Ends the step within a stage if it is to end.

@@ -138,16 +138,9 @@ impl Fields {
 
     /// Advects the four scalars with one back-trace for all, and lets them decay.
     ///
-    /// `steps` is Δt/h, `crossed` the number of cells that the fastest air crosses.
-    pub fn advect_scalars(
-        &mut self,
-        scheme: Advection,
-        decay: &[f32; 4],
-        steps: f32,
-        crossed: f32,
-        halt: &Halt,
-    ) {
-        let crossed = self.refine_flow(scheme, steps, crossed, halt);
+    /// `steps` is Δt/h, `cfl` the CFL number of the air.
+    pub fn advect_scalars(&mut self, scheme: Advection, decay: &[f32; 4], steps: f32, cfl: f32, halt: &Halt) {
+        let cfl = self.refine_flow(scheme, steps, cfl, halt);
         if halt.is_raised() {
             return;
         }
@@ -156,15 +149,15 @@ impl Fields {
         if scheme != Advection::Conservative {
             smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
         }
-        smoke.advect(scheme, decay, finer * steps, crossed, (halo, halt));
+        smoke.advect(scheme, decay, finer * steps, cfl, (halo, halt));
     }
 
-    /// Brings the flow to the finer grid of the scalars, if they have one. `crossed` counts the cells of the velocity that the fastest
-    /// air crosses; returns the count of those of the scalars.
-    fn refine_flow(&mut self, scheme: Advection, steps: f32, mut crossed: f32, halt: &Halt) -> f32 {
+    /// Brings the flow to the finer grid of the scalars, if they have one. `cfl` is the CFL number of the
+    /// velocity's cells; returns that of the scalars' cells.
+    fn refine_flow(&mut self, scheme: Advection, steps: f32, mut cfl: f32, halt: &Halt) -> f32 {
         let Self { layout, walls, velocity, back, forth, obstacles, bricks, .. } = self;
         let Self { detail, scalars, scalars_next, sums, .. } = self;
-        let Some(detail) = detail else { return crossed };
+        let Some(detail) = detail else { return cfl };
         if detail.swirls.is_some() && !bricks.are_known() {
             // Swirls live as long as the air in these bricks lets them, whoever has looked for smoke before: a resumed run too.
             measure::contents_and_bricks(detail.layout, detail.walls.ranks(), scalars, sums, bricks);
@@ -172,22 +165,22 @@ impl Fields {
         walls.close_corners(velocity);
         let [u, v, w] = &mut *velocity;
         walls.ranks().exchange(*layout, [u, v, w], [GHOST; 2]);
-        let fine = detail.finer as f32 * crossed;
+        let fine = detail.finer as f32 * cfl;
         let conserves = scheme == Advection::Conservative;
         if conserves {
             let obstacles = obstacles.as_ref();
-            let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, crossed };
-            crossed = detail.follow(air, bricks, fine, halt);
+            let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, cfl };
+            cfl = detail.follow(air, bricks, fine, halt);
         } else {
             detail.set_open_sides(*layout, walls, velocity);
-            crossed = fine;
+            cfl = fine;
         }
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if !conserves || have_moved {
             let forward = forth.as_mut().map(|forth| &mut forth.forward[..]);
             detail.trace(*layout, walls.ranks(), back, forward, halt);
         }
-        crossed
+        cfl
     }
 }
 
@@ -198,23 +191,23 @@ impl SmokeFields<'_> {
         scheme: Advection,
         decay: &[f32; 4],
         steps: f32,
-        crossed: f32,
+        cfl: f32,
         (halo, halt): ([usize; 2], &Halt),
     ) {
         if scheme == Advection::Conservative {
-            return self.sweep_scalars(decay, steps, crossed, halt);
+            return self.sweep_scalars(decay, steps, cfl, halt);
         }
         if let Some(obstacles) = &mut self.obstacles {
-            obstacles.advect(self.walls, self.back, crossed, self.scalars, None);
+            obstacles.advect(self.walls, self.back, cfl, self.scalars, None);
         }
-        self.interpolate_scalars(scheme, decay, crossed, (halo, halt));
+        self.interpolate_scalars(scheme, decay, cfl, (halo, halt));
         self.correct_near_solids(decay);
         std::mem::swap(self.scalars, self.scalars_next);
     }
 
     /// The conservative scheme. Around solids that have moved, back-traces that do not pass through them
     /// correct it, and all scalars are scaled to keep their sums.
-    fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, crossed: f32, halt: &Halt) {
+    fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, cfl: f32, halt: &Halt) {
         let Self {
             layout,
             walls,
@@ -234,23 +227,23 @@ impl SmokeFields<'_> {
         let held =
             budget.held.take().unwrap_or_else(|| measure::contents(*layout, walls.ranks(), scalars, sums));
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
-            obstacles.advect(walls, back, crossed, scalars, None);
+            obstacles.advect(walls, back, cfl, scalars, None);
         }
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.stop(velocity);
         }
-        let halo = [conservative::halo(crossed) + 1; 2];
+        let halo = [conservative::halo(cfl) + 1; 2];
         walls.ranks().exchange(*layout, [&mut velocity[2]], halo);
         obstacles.iter_mut().for_each(|obstacles| obstacles.exchange_flags(halo));
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let reads_all = sweeps.plan(&flow, bricks, crossed);
+        let reads_all = sweeps.plan(&flow, bricks, cfl);
         if reads_all {
             let [u, v, _] = &mut *velocity;
             walls.ranks().exchange(*layout, [u, v], halo);
         }
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let left = sweeps.advance(&flow, decay, scalars, bricks, (crossed, halt));
+        let left = sweeps.advance(&flow, decay, scalars, bricks, (cfl, halt));
         for c in 0..4 {
             budget.left[c] += left[c];
             budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));
@@ -272,12 +265,12 @@ impl SmokeFields<'_> {
         &mut self,
         scheme: Advection,
         decay: &[f32; 4],
-        crossed: f32,
+        cfl: f32,
         (halo, halt): ([usize; 2], &Halt),
     ) {
         let Self { layout, walls, velocity, scalars, scalars_next, back, forth, obstacles, bricks, .. } =
             self;
-        bricks.dilate(walls.surroundings(), crossed);
+        bricks.dilate(walls.surroundings(), cfl);
         let kind = interpolation(scheme);
         let bounds = walls.sample_bounds(None);
         let correct = scheme == Advection::MacCormack;

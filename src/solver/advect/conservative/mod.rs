@@ -79,23 +79,23 @@ pub struct Flow<'a> {
     pub steps: f32,
 }
 
-/// Upper bound of the number of cells that scalars cross when the fastest air crosses `crossed`.
-pub fn farthest(crossed: f32) -> f32 {
-    crossed / (1.0 - EMPTIEST)
+/// Upper bound of the number of cells that scalars cross at a CFL number of the air.
+pub fn farthest(cfl: f32) -> f32 {
+    cfl / (1.0 - EMPTIEST)
 }
 
-/// Upper bound of the number of cells that scalars cross in the first and the last sweep of a round when the fastest air crosses
-/// `crossed`. In the box around strained cells the first sweep begins with at least this part of the air.
-fn fullest(crossed: f32) -> f32 {
-    crossed / EMPTIEST
+/// Upper bound of the number of cells that scalars cross in the first and the last sweep of a round at a CFL number of the air.
+/// In the box around strained cells the first sweep begins with at least this part of the air.
+fn fullest(cfl: f32) -> f32 {
+    cfl / EMPTIEST
 }
 
-/// Planes beside a slab that a sweep along z reads when the fastest air crosses `crossed` cells.
+/// Planes beside a slab that a sweep along z reads at a CFL number of the air.
 ///
-/// The volumes of n cells upstream of a face hold n less what crosses the face behind them, so n = `crossed` cells hold what crosses the
-/// face; rounding may ask for one more. The parabola of the last reads [`BEYOND`] cells.
-pub fn halo(crossed: f32) -> usize {
-    (fullest(crossed).ceil().min(MOST_UPSTREAM as f32) as usize) + 2 + BEYOND
+/// The volumes of n cells upstream of a face hold n less what crosses the face behind them, so as many cells as the CFL number says
+/// hold what crosses the face; rounding may ask for one more. The parabola of the last reads [`BEYOND`] cells.
+pub fn halo(cfl: f32) -> usize {
+    (fullest(cfl).ceil().min(MOST_UPSTREAM as f32) as usize) + 2 + BEYOND
 }
 
 impl Flow<'_> {
@@ -138,12 +138,12 @@ impl Sweeps {
     }
 
     /// Divides a step into rounds. Returns true if [`advance`](Self::advance) will read all components of the velocity [`halo`] planes
-    /// beside a slab, and not only that along z. The fastest air crosses `crossed` cells.
-    pub fn plan(&mut self, flow: &Flow, bricks: &mut Bricks, crossed: f32) -> bool {
+    /// beside a slab, and not only that along z. `cfl` is the CFL number of the air.
+    pub fn plan(&mut self, flow: &Flow, bricks: &mut Bricks, cfl: f32) -> bool {
         // The strain counts only where scalars may arrive.
-        bricks.dilate(flow.walls.surroundings(), farthest(crossed));
+        bricks.dilate(flow.walls.surroundings(), farthest(cfl));
         let strain = self.strain(flow, bricks);
-        self.rounds = strain.rounds(self.backwards, self.finer, farthest(crossed));
+        self.rounds = strain.rounds(self.backwards, self.finer, farthest(cfl));
         self.strained.rounds = 0;
         if self.rounds.count > 1.0 {
             self.strained.surround(&strain, bricks, self.finer, flow.walls.periodic());
@@ -154,21 +154,21 @@ impl Sweeps {
         self.strained.rounds > 0
     }
 
-    /// Advects `scalars` in the planned rounds and multiplies them by `decay`. Returns the net outflow through the sides \[cells\]. The
-    /// fastest air crosses `crossed` cells.
+    /// Advects `scalars` in the planned rounds and multiplies them by `decay`. Returns the net outflow through the sides \[cells\].
+    /// `cfl` is the CFL number of the air.
     pub fn advance(
         &mut self,
         flow: &Flow,
         decay: &[f32; 4],
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
-        (crossed, halt): (f32, &Halt),
+        (cfl, halt): (f32, &Halt),
     ) -> [f64; 4] {
         let Rounds { count, ends, middle } = self.rounds;
         bricks.dilate(flow.walls.surroundings(), ends.max(middle));
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         let bounds = [ends, middle].map(|cells| (cells / count).ceil().min(1e9) as usize + 1);
-        let most = [flow.steps / count, crossed / count];
+        let most = [flow.steps / count, cfl / count];
         let last = (count as u32).max(self.strained.rounds) - 1;
         // Rounds of a box alternate too, and the last one alternates from step to step.
         self.backwards ^= self.strained.rounds > 0 && last % 2 == 1;
@@ -181,12 +181,12 @@ impl Sweeps {
         self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
     }
 
-    /// Sweeps once along each axis over `steps` = Δt/h, in which the fastest air of the box crosses `crossed` cells, and scalars fewer than
+    /// Sweeps once along each axis over `steps` = Δt/h, where `cfl` is the CFL number of the air, and scalars cross fewer cells than
     /// `bounds` in the sweeps at the ends and in the one between them.
     fn round(
         &mut self,
         flow: &Flow,
-        [steps, crossed]: [f32; 2],
+        [steps, cfl]: [f32; 2],
         bounds: [usize; 2],
         (decay, round): (&[f32; 4], u32),
         scalars: &mut [[f32; 4]],
@@ -209,7 +209,7 @@ impl Sweeps {
             if flow.walls.ranks().is_alone() {
                 pass.along_z(threads, of_rows, scalars);
             } else if !flow.is_still(2) {
-                pass.along_z_in_slab(threads, of_rows, through_ends, scalars, halo(crossed));
+                pass.along_z_in_slab(threads, of_rows, through_ends, scalars, halo(cfl));
             }
         };
         if self.backwards {
