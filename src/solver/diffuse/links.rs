@@ -88,7 +88,7 @@ impl<const N: usize> Links<N> {
         if axis == 2 && !ranks.is_alone() {
             let [from, to] = layout.planes();
             let points = points.filter(|(at, _)| (from..to).contains(&at[2]));
-            return self.place(layout, axis, range, deal(layout, ranks, points).into_iter());
+            return self.place(layout, axis, range, redistribute(layout, ranks, points).into_iter());
         }
         self.place(layout, axis, range, points);
     }
@@ -130,7 +130,7 @@ impl<const N: usize> Links<N> {
 }
 
 /// Brings points of lines along z to the ranks that solve these lines.
-fn deal<const N: usize>(
+fn redistribute<const N: usize>(
     layout: Layout,
     ranks: &Ranks,
     points: impl Iterator<Item = ([isize; 3], Link<N>)>,
@@ -146,7 +146,7 @@ fn deal<const N: usize>(
         let all = [below, above, wall, value, deficit];
         list.extend(all.iter().flatten().map(|x| x.to_bits()));
     }
-    let dealt = ranks.deal(|rank| &lists[rank]);
+    let received = ranks.all_to_all(|rank| &lists[rank]);
     let point = |words: &[u32]| {
         let at = [0, 1, 2].map(|a| words[a] as isize - g);
         let [below, above, wall, value, deficit] =
@@ -154,7 +154,7 @@ fn deal<const N: usize>(
         let owner = words[3] as u16;
         (at, Link { strength: [below, above], wall, value, deficit, owner })
     };
-    dealt.chunks_exact(4 + 5 * N).map(point).collect()
+    received.chunks_exact(4 + 5 * N).map(point).collect()
 }
 
 /// [`Links`] while a pass runs.

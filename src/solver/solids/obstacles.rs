@@ -227,7 +227,7 @@ impl Obstacles {
             let own = self.voxels.cuts.faces[component].iter();
             let own = own.filter(|cut| self.frame.is_own(cut.at) && planes.contains(&(cut.at as usize)));
             let mine: Vec<_> = own.map(|cut| [cut.at, cut.open.to_bits(), cut.velocity.to_bits()]).collect();
-            let all = self.ranks.deal(|rank| if rank == 0 { &mine } else { &[] });
+            let all = self.ranks.all_to_all(|rank| if rank == 0 { &mine } else { &[] });
             let cut = |[at, open, velocity]: [u32; 3]| Cut {
                 at,
                 open: f32::from_bits(open),

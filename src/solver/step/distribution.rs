@@ -124,7 +124,7 @@ impl Solver {
 
     /// The lists of all ranks, in their order, on the first; others get an empty one.
     pub(crate) fn lists_to_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
-        self.ranks().deal(|rank| if rank == 0 { list } else { &[] })
+        self.ranks().all_to_all(|rank| if rank == 0 { list } else { &[] })
     }
 
     /// The lists of all ranks, in their order, on each.
@@ -136,7 +136,7 @@ impl Solver {
     /// The list of the first rank, on each.
     #[cfg(feature = "cli")]
     pub(crate) fn list_of_first<T: bytemuck::Pod>(&self, list: &[T]) -> Vec<T> {
-        self.ranks().deal(|_| if self.is_first_rank() { list } else { &[] })
+        self.ranks().all_to_all(|_| if self.is_first_rank() { list } else { &[] })
     }
 
     /// Sends bytes to the first rank.

@@ -326,12 +326,12 @@ impl Ranks {
     /// Makes the lists of all ranks one, in the order of the ranks.
     pub fn join_lists<T: Pod>(&self, list: &mut Vec<T>) {
         if !self.is_alone() {
-            *list = self.deal(|_| list);
+            *list = self.all_to_all(|_| list);
         }
     }
 
     /// Gives each rank the list that is meant for it. Returns the lists for this rank as one, in the order of the ranks.
-    pub fn deal<'a, T: Pod>(&self, list_for: impl Fn(usize) -> &'a [T]) -> Vec<T> {
+    pub fn all_to_all<'a, T: Pod>(&self, list_for: impl Fn(usize) -> &'a [T]) -> Vec<T> {
         let Some(team) = &self.0 else { return list_for(0).to_vec() };
         let me = team.rank();
         let counts: Vec<u64> = (0..team.size()).map(|rank| list_for(rank).len() as u64).collect();
