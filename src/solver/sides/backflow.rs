@@ -65,7 +65,7 @@ impl GhostRules {
 
     /// Slows entering air towards the velocity of outside air, and puts the velocities that it had across the open sides into `had`.
     /// `steps` is Δt/h.
-    pub fn resist(&self, velocity: &mut Faces, steps: f32, had: &mut Vec<f32>) {
+    pub fn slow_backflow(&self, velocity: &mut Faces, steps: f32, had: &mut Vec<f32>) {
         had.clear();
         for opening in self.openings() {
             let mean = opening.inwards * self.mean(&opening, velocity, opening.axis);
@@ -85,8 +85,8 @@ impl GhostRules {
         }
     }
 
-    /// Undoes [`resist`](Self::resist).
-    pub fn put_back(&self, mut had: &[f32], velocity: &mut Faces) {
+    /// Undoes [`slow_backflow`](Self::slow_backflow).
+    pub fn restore_backflow(&self, mut had: &[f32], velocity: &mut Faces) {
         for opening in self.openings() {
             let side = Layer { layout: self.layout(), axis: opening.axis, at: opening.face };
             let [width, count] = side.size(None);

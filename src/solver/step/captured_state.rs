@@ -190,7 +190,7 @@ impl Solver {
             pressure,
             projected,
             planes_crossed: _,
-            entering: _,
+            across_openings: _,
         } = self.fields();
         let mut old = old.map_or_else(Vec::new, State::into_fields);
         let mut pack = |field: &[f32]| old.pop().unwrap_or_default().over(field);

@@ -78,7 +78,7 @@ pub struct Fields {
     /// With several ranks, an upper bound of the number of planes that the last back-traces cross.
     pub planes_crossed: f32,
     /// Velocities across open sides while the air that enters is slowed; see `sides/backflow.rs`.
-    pub entering: Vec<f32>,
+    pub across_openings: Vec<f32>,
 }
 
 /// Sums over the cells of red, green, blue and temperature, gained and lost since the start.
@@ -161,7 +161,7 @@ impl Fields {
                 .iter()
                 .any(|side| matches!(side, BoundaryCondition::Inflow(_))),
             planes_crossed: 0.0,
-            entering: Vec::new(),
+            across_openings: Vec::new(),
             walls,
         }
     }
@@ -543,7 +543,7 @@ impl Saved for Fields {
             bricks: _,
             disturbed,
             planes_crossed: _,
-            entering: _,
+            across_openings: _,
             budget,
             sweeps,
             past,

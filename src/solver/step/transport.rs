@@ -54,7 +54,7 @@ impl Fields {
             return;
         }
         let halo = self.stencil_halo();
-        self.walls.resist(&mut self.velocity, steps, &mut self.entering);
+        self.walls.slow_backflow(&mut self.velocity, steps, &mut self.across_openings);
         let [u, v, w] = &mut self.velocity;
         self.walls.ranks().exchange(self.layout, [u, v, w], halo);
         match scheme {
@@ -67,7 +67,7 @@ impl Fields {
         if let Some(obstacles) = &self.obstacles {
             obstacles.rest(&mut self.advected);
         }
-        self.walls.put_back(&self.entering, &mut self.velocity);
+        self.walls.restore_backflow(&self.across_openings, &mut self.velocity);
         self.walls.fill_velocity(&mut self.advected);
     }
 
