@@ -99,7 +99,7 @@ impl Iterative {
         done: impl Fn(Residual) -> bool,
         halt: &Halt,
     ) -> Solve {
-        self.subtract(velocity, cuts, blend, halt, |system| system.solve(most, done, halt))
+        self.project_by(velocity, cuts, blend, halt, |system| system.solve(most, done, halt))
     }
 
     /// `sweeps` red-black Gauss–Seidel sweeps from zero pressure (Stam 2003 takes 20).
@@ -111,11 +111,11 @@ impl Iterative {
         sweeps: u32,
         halt: &Halt,
     ) -> Solve {
-        self.subtract(velocity, cuts, blend, halt, |system| system.relax(sweeps, halt))
+        self.project_by(velocity, cuts, blend, halt, |system| system.relax(sweeps, halt))
     }
 
     /// Subtracts the gradient of the pressure that `solve` finds, unless it was halted.
-    fn subtract(
+    fn project_by(
         &mut self,
         velocity: &mut Faces,
         cuts: &mut Cuts,
