@@ -150,7 +150,7 @@ impl RunFolder {
         scene: &Scene,
         slab: &mut SnapshotSlab,
         velocity: bool,
-        beside: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2],
+        halo: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2],
     ) -> Result<(), CliError> {
         let mut whole = slab.whole().clone();
         whole.smoke = Vec::new();
@@ -169,9 +169,9 @@ impl RunFolder {
         });
         result?;
         slab.set_motion(motion);
-        let beside = beside(&whole, slab.motion());
+        let halo = halo(&whole, slab.motion());
         let mut result = Ok(());
-        slab.load(whole, own, beside, |own, smoke| {
+        slab.load(whole, own, halo, |own, smoke| {
             above_ground(dims, below, smoke, |smoke| {
                 result = read_smoke(&mut stored, &config, own, smoke);
             });

@@ -50,7 +50,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         false => None,
     };
     let mut report = Report::new(feed.total(frames), frames.count(), common.quiet || !is_first);
-    let mut painter = SlabPainter { renderer: CpuRenderer::new(), beside: [0; 2] };
+    let mut painter = SlabPainter { renderer: CpuRenderer::new(), halo: [0; 2] };
     let mut slab = SnapshotSlab::new(comm.clone());
     let mut shown = scene.clone();
     if let Some(points) = painter.renderer.fewer_points_on_ranks(&scene.look, scene.config.smoke_dims()) {
@@ -120,18 +120,18 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
 struct SlabPainter {
     renderer: CpuRenderer,
     /// Planes beside the slab that a picture reads.
-    beside: [usize; 2],
+    halo: [usize; 2],
 }
 
 impl SlabPainter {
     /// Planes beside the slab of this rank that a picture of a box with this `motion` reads.
     fn planes(&mut self, scene: &Scene, whole: &Snapshot, motion: Option<&Motion>) -> [usize; 2] {
         self.renderer.set_quality(quality(whole, scene));
-        self.beside = self.renderer.beside(&scene.look, whole.dims);
+        self.halo = self.renderer.halo(&scene.look, whole.dims);
         let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
         // As many as lie beside the slab of a rank at an end of the box.
         let reach = motion.map_or(0, |motion| exposure::reach(motion.fastest(), exposure, whole.h));
-        self.beside.map(|planes| planes.max(reach).min(whole.dims.nz))
+        self.halo.map(|planes| planes.max(reach).min(whole.dims.nz))
     }
 
     /// As [`Painter::paint_linear`](super::painter::Painter::paint_linear).
@@ -141,7 +141,7 @@ impl SlabPainter {
         if exposure <= 0.0 {
             return self.paint_instant(slab, scene, quality);
         }
-        let (camera_at, beside) = (|time: f32| scene.camera_at(time), self.beside);
+        let (camera_at, halo) = (|time: f32| scene.camera_at(time), self.halo);
         let paint = |slab: &SnapshotSlab, camera: &_, quality| {
             Ok::<_, Infallible>(self.paint_instant(
                 slab,
@@ -149,7 +149,7 @@ impl SlabPainter {
                 quality,
             ))
         };
-        let Ok(image) = exposure::exposed_slab(slab, exposure, quality, beside, camera_at, paint);
+        let Ok(image) = exposure::exposed_slab(slab, exposure, quality, halo, camera_at, paint);
         image
     }
 

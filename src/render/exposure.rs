@@ -50,20 +50,20 @@ pub fn exposed<E>(
     })
 }
 
-/// As [`exposed`], of the smoke of several ranks, each of which calls this with its slab. `beside` are the planes that
-/// [`CpuRenderer::beside`](super::CpuRenderer::beside) says; the slab has [`reach`] in any case.
+/// As [`exposed`], of the smoke of several ranks, each of which calls this with its slab. `halo` are the planes that
+/// [`CpuRenderer::halo`](super::CpuRenderer::halo) says; the slab has [`reach`] in any case.
 pub fn exposed_slab<E>(
     slab: &SnapshotSlab,
     exposure: f32,
     quality: Quality,
-    beside: [usize; 2],
+    halo: [usize; 2],
     camera_at: impl Fn(f32) -> Camera,
     mut paint: impl FnMut(&SnapshotSlab, &Camera, Quality) -> Result<LinearImage, E>,
 ) -> Result<LinearImage, E> {
     let fastest = slab.motion().map_or(0.0, Motion::fastest);
     let mut later = SnapshotSlab::new(slab.shared_comm());
     exposed_at(slab.whole(), fastest, exposure, quality, camera_at, |seconds, camera, quality| {
-        move_slab(slab, seconds, beside, &mut later);
+        move_slab(slab, seconds, halo, &mut later);
         paint(&later, camera, quality)
     })
 }
@@ -109,11 +109,11 @@ pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
 }
 
 /// As [`moved`], of a slab.
-fn move_slab(slab: &SnapshotSlab, seconds: f32, beside: [usize; 2], later: &mut SnapshotSlab) {
+fn move_slab(slab: &SnapshotSlab, seconds: f32, halo: [usize; 2], later: &mut SnapshotSlab) {
     let (part, [from, to]) = (slab.part(), slab.own());
     let plane = part.whole.dims.nx * part.whole.dims.ny;
     let own = |cells: [usize; 2], first: usize| cells.map(|k| (k - first) * plane);
-    later.load(without_smoke(part.whole, seconds), [from, to], beside, |_, smoke| match slab.motion() {
+    later.load(without_smoke(part.whole, seconds), [from, to], halo, |_, smoke| match slab.motion() {
         None => {
             let [start, end] = own([from, to], part.first);
             smoke.copy_from_slice(&part.planes.smoke[start..end]);

@@ -39,7 +39,7 @@ impl Share {
         }
         let nz = config.dims.nz;
         let part = nz.div_ceil(self.ranks) as f64 / nz as f64;
-        (all as f64 * part) as u64 + 2 * beside(config, solids, params) / 3
+        (all as f64 * part) as u64 + 2 * halo_bytes(config, solids, params) / 3
     }
 
     /// Memory that a picture of `look` takes on each rank besides that \[bytes\]. One process has no more than pixels: its
@@ -99,13 +99,13 @@ pub fn iterates(config: &Config, solids: bool) -> bool {
 }
 
 /// Bytes of planes beside its slab that a rank between two others gets in a substep, and sends.
-pub fn beside(config: &Config, solids: bool, params: &Params) -> u64 {
+pub fn halo_bytes(config: &Config, solids: bool, params: &Params) -> u64 {
     let plane = (config.dims.nx + 2 * GHOST) * (config.dims.ny + 2 * GHOST);
-    plane as u64 * beside_cell(config, solids, params)
+    plane as u64 * halo_bytes_of_cell(config, solids, params)
 }
 
 /// The same for each cell of a plane, in the order of the passes that read them.
-fn beside_cell(config: &Config, solids: bool, params: &Params) -> u64 {
+fn halo_bytes_of_cell(config: &Config, solids: bool, params: &Params) -> u64 {
     // Cells that the air crosses in a substep.
     let crossed = config.time.cfl.min(config.dims.nz as f32);
     let share = if config.trace == TraceOrder::Third { 0.75 } else { 0.5 };

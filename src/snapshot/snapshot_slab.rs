@@ -111,15 +111,11 @@ impl SnapshotSlab {
         std::mem::swap(&mut self.whole.solids, solids);
     }
 
-    /// Captures this instant of `solver`, with as many planes below and above the slab as `beside` says of the box without its smoke. All
+    /// Captures this instant of `solver`, with as many planes below and above the slab as `halo` says of the box without its smoke. All
     /// ranks call it at the same instant.
-    pub fn capture(
-        &mut self,
-        solver: &Solver,
-        beside: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2],
-    ) {
+    pub fn capture(&mut self, solver: &Solver, halo: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2]) {
         let below = self.note(solver);
-        let beside = beside(&self.whole, self.motion.as_ref());
+        let halo = halo(&self.whole, self.motion.as_ref());
         let held = solver.occupied_bricks().filter(|_| below.is_multiple_of(BRICK));
         let count = Bricks::empty(solver.smoke_layout().dims).dims;
         let holds = |[i, j, k]: [usize; 3]| {
@@ -128,7 +124,7 @@ impl SnapshotSlab {
             })
         };
         let (own, dims) = (solver.smoke_layout().cell_planes(), self.whole.dims);
-        self.fill(own, beside, holds, |own, smoke| {
+        self.fill(own, halo, holds, |own, smoke| {
             above_ground(dims, below, smoke, |smoke| solver.write_smoke_planes(own, smoke));
         });
     }
@@ -156,22 +152,22 @@ impl SnapshotSlab {
         &mut self,
         whole: Snapshot,
         own: [usize; 2],
-        beside: [usize; 2],
+        halo: [usize; 2],
         write: impl FnOnce([usize; 2], &mut [[f16; 4]]),
     ) {
         self.whole = whole;
-        self.fill(own, beside, |_| true, write);
+        self.fill(own, halo, |_| true, write);
     }
 
     /// The slab between the planes `own` of a whole snapshot.
     #[cfg(test)]
-    pub(crate) fn cut(comm: Arc<dyn Comm>, snapshot: &Snapshot, own: [usize; 2], beside: [usize; 2]) -> Self {
+    pub(crate) fn cut(comm: Arc<dyn Comm>, snapshot: &Snapshot, own: [usize; 2], halo: [usize; 2]) -> Self {
         let mut slab = Self::new(comm);
         slab.whole = Snapshot { smoke: Vec::new(), ..snapshot.clone() };
         let plane = snapshot.dims.nx * snapshot.dims.ny;
         slab.fill(
             own,
-            beside,
+            halo,
             |_| true,
             |[from, to], smoke| {
                 smoke.copy_from_slice(&snapshot.smoke[from * plane..to * plane]);
@@ -191,7 +187,7 @@ impl SnapshotSlab {
     fn fill(
         &mut self,
         own: [usize; 2],
-        beside: [usize; 2],
+        halo: [usize; 2],
         holds: impl Fn([usize; 3]) -> bool + Sync,
         write: impl FnOnce([usize; 2], &mut [[f16; 4]]),
     ) {
@@ -204,7 +200,7 @@ impl SnapshotSlab {
         assert_eq!([self.bounds[me], self.bounds[me + 1]], own, "slabs that do not share the box");
 
         let reads = |rank: usize| {
-            self.bounds[rank].saturating_sub(beside[0])..(self.bounds[rank + 1] + beside[1]).min(nz)
+            self.bounds[rank].saturating_sub(halo[0])..(self.bounds[rank + 1] + halo[1]).min(nz)
         };
         let mine = reads(me);
         let first = mine.start / BRICK * BRICK;
@@ -390,21 +386,21 @@ mod tests {
     #[test]
     fn a_slab_has_the_planes_beside_it_and_all_bricks() {
         // Planes beside a slab come from more than one neighbour.
-        for (cells, size, beside) in
+        for (cells, size, halo) in
             [([20, 9, 29], 3, [2, 3]), ([12, 12, 21], 5, [7, 6]), ([9, 9, 16], 2, [1, 40])]
         {
             let whole = snapshot(cells);
             let [nx, ny, nz] = cells;
             ThreadRanks::run(size, |comm| {
                 let own = [nz * comm.rank() / size, nz * (comm.rank() + 1) / size];
-                let slab = SnapshotSlab::cut(comm, &whole, own, beside);
+                let slab = SnapshotSlab::cut(comm, &whole, own, halo);
                 assert_eq!(slab.own(), own);
                 assert!(slab.whole.smoke.is_empty() && slab.whole.bricks.max == whole.bricks.max);
                 assert!(
                     slab.whole.bricks.coldest == whole.bricks.coldest && whole.bricks.coldest < f16::ZERO
                 );
                 let Part { planes, first, .. } = slab.part();
-                for k in own[0].saturating_sub(beside[0])..(own[1] + beside[1]).min(nz) {
+                for k in own[0].saturating_sub(halo[0])..(own[1] + halo[1]).min(nz) {
                     let at = (k - first) * nx * ny;
                     assert!(
                         planes.smoke[at..at + nx * ny] == whole.smoke[k * nx * ny..(k + 1) * nx * ny],

@@ -77,5 +77,5 @@ pub fn sent(scene: &Scene, dims: Dims, ranks: usize) -> [u64; 3] {
     // 4 bytes for each cell, there and back, without the share that stays.
     let solids = !scene.solids.is_empty();
     let columns = if share::iterates(&scene.config, solids) { 0 } else { 8 * slab * others / ranks as u64 };
-    [columns, share::beside(&config, solids, &scene.params), others * (48 * planes as u64 + slab / 64)]
+    [columns, share::halo_bytes(&config, solids, &scene.params), others * (48 * planes as u64 + slab / 64)]
 }

@@ -3,8 +3,8 @@
 //! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and on every other
 //! processor ([`march`], written once over the trait [`packets::Packets`]). They read the smoke at its cells and the
 //! light volume towards the eye ([`crate::render::preshaded`], [`crate::render::light`]). Two other integrators share
-//! everything else of a picture with them: a scalar march for tests ([`CpuRenderer::set_reference`]), and a path tracer, the truth that the light
-//! volume approximates ([`Scattering::Traced`]).
+//! everything else of a picture with them: a scalar march for tests ([`CpuRenderer::set_reference`]), and a path tracer,
+//! the truth that the light volume approximates ([`Scattering::Traced`]).
 //!
 //! All run on the rayon pool of the caller and give the same picture for any number of threads.
 //!
@@ -158,7 +158,7 @@ impl CpuRenderer {
     }
 
     /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
-    pub fn beside(&mut self, look: &Look, dims: Dims) -> [usize; 2] {
+    pub fn halo(&mut self, look: &Look, dims: Dims) -> [usize; 2] {
         // A pair of steps begins in the slab, and cells on either side of a sample are read, sharpened by those beside them.
         let near = if self.quality.splines { 3 } else { 2 };
         let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + near;
@@ -172,7 +172,7 @@ impl CpuRenderer {
         self.lit.light.fewer_points_on_ranks(dims)
     }
 
-    /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::beside`]
+    /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::halo`]
     /// says. The first rank gets the picture, with the bytes of one process; a light volume of more than 2²⁵ points is coarser here.
     ///
     /// # Panics

@@ -27,10 +27,10 @@ fn pictures(snapshot: &Snapshot, view: &View, quality: Quality, size: usize) -> 
         let (nz, rank) = (snapshot.dims.nz, comm.rank());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1 + rank % 2).build().unwrap();
         let mut cpu = renderer();
-        let beside = cpu.beside(view.look, snapshot.dims);
+        let halo = cpu.halo(view.look, snapshot.dims);
         let own = [nz * rank / size, nz * (rank + 1) / size];
         pool.install(|| {
-            let slab = SnapshotSlab::cut(comm, snapshot, own, beside);
+            let slab = SnapshotSlab::cut(comm, snapshot, own, halo);
             cpu.render_slabs_linear(&slab, view, SIZE)
         })
     };
@@ -145,8 +145,8 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
     ThreadRanks::run(3, |comm| {
         let solver = solve(Some(comm.clone()));
         let (mut cpu, mut slab) = (CpuRenderer::new(), SnapshotSlab::new(comm.clone()));
-        let beside = cpu.beside(view.look, snapshot.dims);
-        slab.capture(&solver, |_, _| beside);
+        let halo = cpu.halo(view.look, snapshot.dims);
+        slab.capture(&solver, |_, _| halo);
         assert!(slab.whole().bricks.max == snapshot.bricks.max);
         let image = cpu.render_slabs(&slab, &view, SIZE);
         assert_eq!(image.is_some(), comm.rank() == 0);
@@ -176,12 +176,12 @@ fn moving_smoke() -> Snapshot {
 fn on_slabs<T: Send>(
     snapshot: &Snapshot,
     size: usize,
-    beside: [usize; 2],
+    halo: [usize; 2],
     work: impl Fn(&SnapshotSlab) -> T + Sync,
 ) -> Vec<T> {
     ThreadRanks::run(size, |comm| {
         let own = SnapshotSlab::share(&*comm, snapshot.dims.nz);
-        work(&SnapshotSlab::cut(comm, snapshot, own, beside))
+        work(&SnapshotSlab::cut(comm, snapshot, own, halo))
     })
 }
 
@@ -204,18 +204,18 @@ fn motion_blur_of_slabs_has_the_bytes_of_one_process() {
     );
     let whole = whole.unwrap();
     cpu.set_quality(quality);
-    let beside = cpu.beside(&look, snapshot.dims);
+    let halo = cpu.halo(&look, snapshot.dims);
     let deep = reach(fastest(&snapshot.velocity), exposure, snapshot.h);
     assert!(deep > snapshot.dims.nz / 5, "smoke comes from beyond the next slab");
     for size in [2, 5] {
-        let found = on_slabs(&snapshot, size, beside.map(|planes| planes.max(deep)), |slab| {
+        let found = on_slabs(&snapshot, size, halo.map(|planes| planes.max(deep)), |slab| {
             let mut cpu = CpuRenderer::new();
             let paint = |slab: &SnapshotSlab, _: &Camera, quality| {
                 cpu.set_quality(quality);
                 let image = cpu.render_slabs_linear(slab, &view, SIZE);
                 Ok::<_, ()>(image.unwrap_or(LinearImage { width: 0, height: 0, rgba: vec![], depth: vec![] }))
             };
-            exposed_slab(slab, exposure, quality, beside, |_| camera, paint).unwrap()
+            exposed_slab(slab, exposure, quality, halo, |_| camera, paint).unwrap()
         });
         assert!(found[0] == whole, "{size} ranks");
     }
