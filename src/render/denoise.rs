@@ -1,6 +1,9 @@
 //! Traced pictures without noise: the picture of the light volume shows all detail without noise, and what tracing changes of it varies
 //! slowly. So only the difference of the two is smoothed, as with a control variate (Rousselle et al. 2016).
 //!
+//! Bright specks, rare paths that met a light, are spread over the pixels around before. Where the traced picture is darker, the noiseless
+//! one is scaled by the ratio of both rather than reduced by their difference, which would leave false colours at rims.
+//!
 //! The filter is the edge-avoiding à-trous wavelet (Dammertz et al. 2010), whose weights follow the variance of the difference (Schied et
 //! al. 2017), the opacity and the brightness of the noiseless picture, and depth. It takes opacity from the noiseless picture.
 
@@ -37,8 +40,11 @@ pub(super) fn light([r, g, b, _]: [f32; 4]) -> f32 {
     0.25 * r + 0.5 * g + 0.25 * b
 }
 
-/// A pixel of the difference: its colours and its variance.
-type Pixel = [f32; 4];
+/// Brightness of a speck, beyond that of the third brightest pixel around it.
+const SPECK: f32 = 1.5;
+
+/// A pixel of the difference: its colours, its variance, and the colours of the noiseless picture under the same weights.
+type Pixel = [f32; 7];
 
 impl Traced<'_> {
     /// The picture without its noise. The same bits for any number of threads.
@@ -47,8 +53,15 @@ impl Traced<'_> {
         for pass in 0..PASSES {
             difference = self.filtered(&difference, 1 << pass);
         }
-        let sum = |(guide, difference): (&[f32; 4], &Pixel)| {
-            let [r, g, b] = [0, 1, 2].map(|c| (guide[c] + difference[c]).max(0.0));
+        let sum = |(guide, all): (&[f32; 4], &Pixel)| {
+            let [r, g, b] = [0, 1, 2].map(|c| {
+                let (own, difference, around) = (guide[c], all[c], all[4 + c]);
+                if difference > 0.0 {
+                    own + difference
+                } else {
+                    own * (1.0 + difference / around.max(1e-20)).max(0.0)
+                }
+            });
             [r, g, b, guide[3]]
         };
         self.guide.par_iter().zip(&difference).map(sum).collect()
@@ -56,16 +69,50 @@ impl Traced<'_> {
 
     /// The difference of the two pictures. Few frames say little of the variance of a pixel: it is the mean of those around.
     fn difference(&self) -> Vec<Pixel> {
+        let all: Vec<[f32; 3]> = self
+            .mean
+            .par_iter()
+            .zip(self.guide)
+            .map(|(mean, guide)| std::array::from_fn(|c| mean[c] - guide[c]))
+            .collect();
+        let all = self.without_specks(all);
         let pixel = |n: usize| {
-            let (mean, guide) = (self.mean[n], self.guide[n]);
+            let ([r, g, b], guide) = (all[n], self.guide[n]);
             let (mut sum, mut count) = (0.0, 0.0);
             self.around(n, 1, |m, weight| {
                 sum += weight * self.variance[m];
                 count += weight;
             });
-            [mean[0] - guide[0], mean[1] - guide[1], mean[2] - guide[2], sum / count]
+            [r, g, b, sum / count, guide[0], guide[1], guide[2]]
         };
         (0..self.mean.len()).into_par_iter().map(pixel).collect()
+    }
+
+    /// Takes from each speck what it has more than the third brightest pixel around it, and gives it to all of these.
+    fn without_specks(&self, mut all: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
+        let bright = |[r, g, b]: [f32; 3]| light([r, g, b, 0.0]);
+        let speck = |n: usize| {
+            let own = bright(all[n]);
+            let mut most = [0.0_f32; 3];
+            self.around(n, 1, |m, _| {
+                let mut other = if m == n { 0.0 } else { bright(all[m]) };
+                for most in &mut most {
+                    (*most, other) = (most.max(other), most.min(other));
+                }
+            });
+            // What varies as much as the noiseless picture is no speck.
+            let most = SPECK * most[2] + 0.1 * light(self.guide[n]);
+            (own > most).then(|| (n, most / own))
+        };
+        let specks: Vec<(usize, f32)> = (0..all.len()).into_par_iter().filter_map(speck).collect();
+        for (n, left) in specks {
+            let taken = all[n].map(|x| (1.0 - left) * x);
+            let mut weights = 0.0;
+            self.around(n, 1, |_, weight| weights += weight);
+            all[n] = all[n].map(|x| left * x);
+            self.around(n, 1, |m, weight| (0..3).for_each(|c| all[m][c] += weight / weights * taken[c]));
+        }
+        all
     }
 
     /// Change of depth from a pixel to those beside and above it, the smaller one on either side.
@@ -97,25 +144,28 @@ impl Traced<'_> {
     }
 
     fn filtered(&self, from: &[Pixel], apart: isize) -> Vec<Pixel> {
+        let changed = |[r, g, b, ..]: Pixel| light([r, g, b, 0.0]);
         let pixel = |n: usize| {
             let (here, guide, depth) = (from[n], self.guide[n], self.depth[n]);
             let (bright, slope, width) = (light(guide), self.slope(n), self.size[0]);
             let deviation = DEVIATIONS * here[3].max(0.0).sqrt() + 1e-4;
-            let (mut sum, mut weights) = ([0.0; 4], 0.0);
+            let (mut sum, mut squares, mut weights) = ([0.0; 7], 0.0, 0.0);
             self.around(n, apart, |m, weight| {
                 let (there, other) = (from[m], self.guide[m]);
                 let plane = slope[0] * (m % width).abs_diff(n % width) as f32
                     + slope[1] * (m / width).abs_diff(n / width) as f32;
-                let away = (light(here) - light(there)).abs() / deviation
+                let away = (changed(here) - changed(there)).abs() / deviation
                     + (guide[3] - other[3]).abs() / OPACITY
                     + (bright - light(other)).abs() / (BRIGHTNESS * (bright + DARK))
                     + ((depth - self.depth[m]).abs() - 1.5 * plane).max(0.0) / (DEPTH * depth);
                 let weight = weight * (-away).exp();
                 weights += weight;
-                (0..3).for_each(|c| sum[c] += weight * there[c]);
-                sum[3] += weight * weight * there[3];
+                (0..7).for_each(|c| sum[c] += weight * there[c]);
+                squares += weight * weight * there[3];
             });
-            [sum[0] / weights, sum[1] / weights, sum[2] / weights, sum[3] / (weights * weights)]
+            let mut mean = sum.map(|sum| sum / weights);
+            mean[3] = squares / (weights * weights);
+            mean
         };
         (0..from.len()).into_par_iter().with_min_len(256).map(pixel).collect()
     }
@@ -124,6 +174,35 @@ impl Traced<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A speck is spread out, and what is darker than the guide keeps the guide's colour.
+    #[test]
+    fn specks_go_and_colours_stay() {
+        let size = [48, 48];
+        let count = size[0] * size[1];
+        // A blue surface beside a bright one, half as bright as the guide has it, of few paths.
+        let guide: Vec<[f32; 4]> = (0..count)
+            .map(|n| if n % size[0] < 24 { [0.1, 0.2, 0.8, 0.0] } else { [4.0, 4.0, 4.0, 0.0] })
+            .collect();
+        let mut mean: Vec<[f32; 4]> = guide
+            .iter()
+            .enumerate()
+            .map(|(n, guide)| guide.map(|x| if n % 2 == n / size[0] % 2 { x } else { 0.0 }))
+            .collect();
+        let speck = 10 + 24 * size[0];
+        mean[speck] = [60.0, 60.0, 60.0, 0.0];
+        let (mut variance, depth) = (vec![0.5; count], vec![1.0; count]);
+        variance[speck] = 900.0;
+        let smooth = Traced { size, mean: &mean, variance: &variance, guide: &guide, depth: &depth }.smooth();
+        // The light of the speck is kept, and colours those around it.
+        for y in (0..size[1]).filter(|y| y.abs_diff(24) > 16) {
+            for [r, _, b, _] in (0..24).map(|x| smooth[x + y * size[0]]) {
+                assert!(r < 0.2 * b, "{y}: {r} of {b}");
+            }
+        }
+        let [at, beside] = [speck, speck + 2 * size[0]].map(|n| smooth[n][1]);
+        assert!(at < 2.0 * beside, "{at} beside {beside}");
+    }
 
     /// A step and a slope that the guide has too, an error of the guide that varies slowly, and noise.
     #[test]

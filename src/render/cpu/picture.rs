@@ -186,10 +186,22 @@ impl Picture {
             (squares / frames - light(*mean).powi(2)).max(0.0) / (frames - 1.0).max(1.0)
         };
         let variance: Vec<f32> = self.accumulated.iter().zip(squares).map(variance).collect();
-        let (mean, depth) = (&*self.accumulated, &*self.t_max);
-        let size = size.map(|n| n as usize);
-        let smooth = Traced { size, mean, variance: &variance, guide: &guide, depth }.smooth();
+        let depth = self.depths_of_solids(view, size);
+        let (mean, size) = (&*self.accumulated, size.map(|n| n as usize));
+        let smooth = Traced { size, mean, variance: &variance, guide: &guide, depth: &depth }.smooth();
         self.accumulated = smooth;
+    }
+
+    /// Length of each pixel's ray up to a solid \[m\], [`FAR`] without any: the floor has no edges that its brightness does not show, and
+    /// fades out before the horizon.
+    fn depths_of_solids(&self, view: &View, size: [u32; 2]) -> Vec<f32> {
+        let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
+        let depth = |(n, &t): (usize, &f32)| {
+            let ray = axes.ray_through_pixel(size, [n as u32 % size[0], n as u32 / size[0]]);
+            let height = ray.origin.y + t * ray.direction.y;
+            if height.abs() < 1e-3 * t { FAR } else { t }
+        };
+        self.t_max.iter().enumerate().map(depth).collect()
     }
 
     /// Renders a frame and adds it to the accumulation buffer.
