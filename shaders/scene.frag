@@ -23,6 +23,9 @@ uniform vec3 floor_albedo;   // negative: no floor
 uniform sampler3D diffuse_red;   // mean radiance and net flux of all light but the sun's own
 uniform sampler3D diffuse_green;
 uniform sampler3D diffuse_blue;
+uniform sampler3D within_red;    // the same of what smoke sends of light from within the box
+uniform sampler3D within_green;
+uniform sampler3D within_blue;
 uniform vec3 diffuse_size;   // of the cubes that hold it, m
 uniform float diffuse_off;   // how far off a surface it is read, m
 uniform float sun_radius;    // angular radius of the sun, rad
@@ -63,18 +66,28 @@ vec3 in_points(vec3 p) { return (p / extent * (light_nodes - 2.0) + 1.0) / light
 
 float depth_at(vec3 p) { return textureLod(depths, in_points(p), 0.0).r; }
 
-// φ − J·along of one colour.
-float around(sampler3D moments, vec3 share, vec3 along) {
+// φ and J of one colour.
+vec4 moments(sampler3D light, vec3 share) {
 #ifdef SPLINES
-    vec4 s = spline(moments, share);
+    return spline(light, share);
 #else
-    vec4 s = textureLod(moments, share, 0.0);
+    return textureLod(light, share, 0.0);
 #endif
-    return max(s.x - dot(along, s.yzw), 0.25 * s.x);
 }
 
-vec3 around(vec3 share, vec3 along) {
-    return vec3(around(diffuse_red, share, along), around(diffuse_green, share, along), around(diffuse_blue, share, along));
+// φ − J·along.
+float around(vec4 s, vec3 along) { return s.x - dot(along, s.yzw); }
+
+vec3 around(vec4 red, vec4 green, vec4 blue, vec3 along) {
+    return vec3(around(red, along), around(green, along), around(blue, along));
+}
+
+// Irradiance / π of something small and bright: `of_small` of render/light.rs.
+float of_small(vec4 s, vec3 normal) {
+    float along = length(s.yzw), arrives = -dot(normal, s.yzw);
+    if (along <= 0.5 * s.x) return s.x + 2.0 * arrives;
+    float cosine = arrives / along, parallel = min(2.0 * along / max(s.x, 1e-20) - 1.0, 1.0);
+    return s.x * mix(1.0 + cosine, 4.0 * max(cosine, 0.0), parallel);
 }
 
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
@@ -83,14 +96,20 @@ vec3 solid_radiance(vec3 p, vec3 d, vec3 normal, vec4 surface) {
     float cosine = dot(normal, sun_direction), sunlit = 0.0, hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
     if (cosine > 0.0) sunlit = sunny(p + hair * normal) * exp(-depth_at(clamp(p, vec3(0.0), extent)));
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
-    vec3 lit = sun * (sunlit * max(cosine, 0.0) / PI) + around(share, 2.0 * normal), coat = vec3(0.0);
+    vec4 red = moments(diffuse_red, share), green = moments(diffuse_green, share), blue = moments(diffuse_blue, share);
+    vec4 small_red = moments(within_red, share), small_green = moments(within_green, share), small_blue = moments(within_blue, share);
+    vec3 lit = sun * (sunlit * max(cosine, 0.0) / PI) + around(red, green, blue, 2.0 * normal), coat = vec3(0.0);
+    lit += vec3(of_small(small_red, normal), of_small(small_green, normal), of_small(small_blue, normal));
 #ifdef LAMPS
     lit += lamps_on_solid(p + hair * normal, facet, in_points(clamp(p, vec3(0.0), extent)), coat) / PI;
 #endif
+    lit = max(lit, 0.0);
     if (facet.share <= 0.0) return surface.rgb * lit;
     float reflected = reflectance(facet), focus = 1.0 - facet.roughness * facet.roughness / 3.0;
     coat += sun * (sunlit * glossy(facet, sun_direction, sun_radius));
-    coat += reflected * around(share, 3.0 * focus * reflect(d, normal));
+    vec3 from = 3.0 * focus * reflect(d, normal);
+    coat += reflected * max(around(red, green, blue, from), 0.0);
+    coat += reflected * max(around(small_red, small_green, small_blue, from), 0.0);
     return (1.0 - reflected) * surface.rgb * lit + coat;
 }
 #endif

@@ -146,6 +146,141 @@ fn glow_lights_the_floor_as_traced() {
     assert!((0.85..1.15).contains(&ratio), "{ratio}");
 }
 
+/// Looks from the front at a plane through the middle of the box.
+fn in_front() -> Camera {
+    let mut camera = camera();
+    (camera.position, camera.target, camera.fov) = ([0.5, 0.5, 4.0], [0.5; 3], 17.0);
+    camera
+}
+
+/// Pictures of 96 × 72 pixels by light volume and by light paths.
+fn both_from(camera: &Camera, snapshot: &Snapshot, look: &Look) -> [Vec<[f32; 4]>; 2] {
+    [Scattering::Multiple, Scattering::Traced].map(|scattering| {
+        let look = Look { scattering, ..look.clone() };
+        let view = View { look: &look, camera, cursor: None, mode: Mode::Smoke };
+        let mut renderer = CpuRenderer::new();
+        renderer.set_quality(Quality { fine_light: snapshot.dims.nx > 32, ..Quality::FINAL });
+        renderer.render_linear(snapshot, &view, [96, 72], &|_| ()).rgba
+    })
+}
+
+/// Places on a circle around the middle of the box, in a plane that faces the camera.
+fn around(count: usize, radius: f32) -> Vec<[f32; 3]> {
+    let at = |n: usize| {
+        let (sin, cos) = (n as f32 / count as f32 * std::f32::consts::TAU).sin_cos();
+        [0.5 + radius * cos, 0.5 + radius * sin, 0.5]
+    };
+    (0..count).map(at).collect()
+}
+
+/// Means over the pixels that show the surroundings of places in a picture of [`both_from`] [`in_front`].
+fn means_at(places: &[[f32; 3]], radius: f32, picture: &[[f32; 4]]) -> Vec<f32> {
+    // Pixels for a metre in the plane.
+    let scale = 36.0 / (3.5 * 8.5_f32.to_radians().tan());
+    let near = |place: &[f32; 3]| {
+        let middle = [47.5 + scale * (place[0] - 0.5), 35.5 - scale * (place[1] - 0.5)];
+        let inside = |n: &usize| {
+            let away = [(n % 96) as f32 - middle[0], (n / 96) as f32 - middle[1]];
+            away[0].hypot(away[1]) < scale * radius
+        };
+        let values: Vec<f32> = (0..picture.len()).filter(inside).map(|n| picture[n][1]).collect();
+        values.iter().sum::<f32>() / values.len() as f32
+    };
+    places.iter().map(near).collect()
+}
+
+/// A black ball that glows, in the dark.
+fn ball_that_glows(albedo: f32) -> Look {
+    let dark = Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], background: [[0.0; 3]; 2], ..look() };
+    Look {
+        colors: [[0.0; 3], [albedo; 3], [0.0; 3]],
+        glow: 4.0,
+        glow_heat: 100.0,
+        extinction: 20.0,
+        paths: 2048,
+        ..dark
+    }
+}
+
+/// Puffs around a ball that glows are as bright as traced, whatever the direction.
+#[test]
+fn glow_lights_smoke_in_any_direction_as_traced() {
+    let puffs = around(16, 0.38);
+    for cells in [32, 64] {
+        let (dims, h) = (Dims::new([cells; 3]).unwrap(), 1.0 / cells as f32);
+        let snapshot = Snapshot::from_fn(dims, h, |p| {
+            let ball = |middle: [f32; 3], radius: f32| {
+                let away = (0..3).map(|a| (p[a] - middle[a]).powi(2)).sum::<f32>().sqrt();
+                (0.5 - (away - radius) / (2.0 * h)).clamp(0.0, 1.0)
+            };
+            let hot = ball([0.5; 3], 0.08);
+            [hot, puffs.iter().map(|&puff| ball(puff, 0.06)).sum(), 0.0, 100.0 * hot]
+        });
+        let [fast, traced] = both_from(&in_front(), &snapshot, &ball_that_glows(0.9));
+        let [fast, traced] = [fast, traced].map(|picture| means_at(&puffs, 0.05, &picture));
+        let ratios: Vec<f32> = fast.iter().zip(&traced).map(|(fast, traced)| fast / traced).collect();
+        println!("{cells} cells: {ratios:.2?}");
+        assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{cells} cells: {ratios:?}");
+    }
+}
+
+/// Solid balls around a ball that glows, as bright as traced.
+#[test]
+fn glow_lights_solids_in_any_direction_as_traced() {
+    let places = around(8, 0.36);
+    let mut snapshot = Snapshot::from_fn(Dims::new([32; 3]).unwrap(), 1.0 / 32.0, |p| {
+        let away = p.iter().map(|x| (x - 0.5).powi(2)).sum::<f32>().sqrt();
+        let hot = (0.5 - (away - 0.08) * 16.0).clamp(0.0, 1.0);
+        [hot, 0.0, 0.0, 100.0 * hot]
+    });
+    let ball = |&at: &[f32; 3]| Solid::new(SolidShape::Sphere { radius: 0.07 }, at).pose(0.0, 0.0);
+    snapshot.solids = places.iter().map(ball).collect();
+    let look = Look { solids: vec![[0.5; 3]; places.len()], ..ball_that_glows(0.0) };
+    let [fast, traced] = both_from(&in_front(), &snapshot, &look);
+    let [fast, traced] = [fast, traced].map(|picture| means_at(&places, 0.065, &picture));
+    let ratios: Vec<f32> = fast.iter().zip(&traced).map(|(fast, traced)| fast / traced).collect();
+    println!("{ratios:.2?}");
+    assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{ratios:?}");
+}
+
+/// A lamp within smoke over a floor: no patches on it.
+#[test]
+fn a_lamp_within_smoke_lights_the_floor_as_traced() {
+    let dark = Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], ..look() };
+    let emitter = Emitter::Point { position: [0.5; 3], radius: 0.08 };
+    let lights = vec![Light { emitter, color: [1.0; 3], strength: 5.0 }];
+    let look = Look { lights, floor: Some([0.5; 3]), paths: 1024, extinction: 15.0, ..dark };
+    let mut above = camera();
+    (above.position, above.target, above.fov) = ([0.5, 1.6, 3.2], [0.5, 0.0, 0.6], 40.0);
+    let [fast, traced] = both_from(&above, &smoke(1.0, 0.0), &look);
+    // Blocks of the floor before the smoke.
+    let block = |picture: &[[f32; 4]], n: usize| {
+        let at = [n % 8 * 12, 48 + n / 8 * 12];
+        (0..144).map(|m| picture[(at[1] + m / 12) * 96 + at[0] + m % 12][1]).sum::<f32>()
+    };
+    let ratios: Vec<f32> = (0..16).map(|n| block(&fast, n) / block(&traced, n)).collect();
+    println!("{ratios:.2?}");
+    assert!(ratios.iter().all(|ratio| (0.75..1.3).contains(ratio)), "{ratios:?}");
+}
+
+/// Solids of any albedo, and the floor they light.
+#[test]
+fn a_pale_ball_is_as_bright_as_traced() {
+    let mut snapshot = smoke(0.1, 0.0);
+    snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.2 }, [0.5, 0.25, 0.5]).pose(0.0, 0.0)];
+    for albedo in [0.2, 0.5, 0.9, 0.95] {
+        let look = Look { solids: vec![[albedo; 3]], floor: Some([albedo; 3]), paths: 256, ..look() };
+        let [fast, traced] = both(&snapshot, &look);
+        let of = |x: std::ops::Range<u32>, y: std::ops::Range<u32>| {
+            let inside = move |i: u32, j: u32| x.contains(&i) && y.contains(&j);
+            mean(&fast, &inside) / mean(&traced, &inside)
+        };
+        let [left, right, below] = [of(26..31, 20..28), of(33..38, 20..28), of(22..42, 34..38)];
+        println!("albedo {albedo}: dark side {left:.3}, lit side {right:.3}, floor {below:.3}");
+        assert!([left, right, below].iter().all(|ratio| (0.85..1.15).contains(ratio)));
+    }
+}
+
 /// A solid typed as `#8a4a3a` shows that colour where it faces the default sun.
 #[test]
 fn a_solid_shows_its_typed_colour() {

@@ -9,12 +9,12 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
-//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`).
+//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). What glows, and what
+//! scatters lights close by, lights the rest along straight rays (`light/within.rs`).
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
 mod gather;
-mod glowing_blocks;
 mod lamps;
 mod light_chunk;
 mod mixture;
@@ -23,6 +23,7 @@ mod sun;
 mod sunlit_cubes;
 mod surfaces;
 mod towards;
+mod within;
 
 use std::ops::Range;
 
@@ -45,12 +46,12 @@ use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::{spline, trilinear};
 use gather::gather;
-pub(super) use glowing_blocks::GlowingBlock;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
 use ordinates::phase::cut_phase;
-use ordinates::{Moments, Outside};
+use ordinates::{Moments, Outside, Sources, on_floor};
 pub(super) use sun::{root, squared};
+use within::Within;
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;
@@ -58,6 +59,9 @@ const DARK: f32 = 1e-3;
 pub(super) const OFF: f32 = 1.2;
 /// Lowest layers of cubes, of those that surfaces read, from which the floor takes its light.
 const ABOVE_FLOOR: usize = 3;
+/// Cubes before a solid, of those that surfaces read, whose light is read on it.
+const BEFORE_SURFACES: usize = 3;
+const UP: [f32; 3] = [0.0, 1.0, 0.0];
 /// Sweeps on the cubes, on cubes of twice the edge, and so on.
 const SWEEPS: [usize; 3] = [4, 12, 40];
 /// The same with fine light, whose smaller cubes need more sweeps.
@@ -89,13 +93,18 @@ pub struct LightVolume {
     /// Further lights.
     lamps: Vec<Lit>,
     mixture: Mixture,
-    /// The cubes, and φ and J in them; the solver has the radiance.
+    /// The cubes, their light from outside, and φ and J in them, of all light in the end; the solver has the radiance of light
+    /// from outside.
     cubes: ordinates::MediumCubes,
+    sources: Sources,
     light: [Moments; 3],
+    within: Within,
     /// φ and J of fine light on cubes of twice the edge, for surfaces: on small cubes the light of a bright spot arrives in beams along the
-    /// ordinates.
-    halved: (Dims, [Moments; 3]),
+    /// ordinates. Last that which smoke sends of light from within.
+    halved: (Dims, [Moments; 3], [Moments; 3]),
     solver: ordinates::Solver,
+    /// Radiance that a white floor sends of light from outside, for each column of cubes that surfaces read.
+    floor_columns: Vec<[f32; 3]>,
     /// Share of each cube that solids fill; empty without solids.
     filled: Vec<f32>,
     scratch: Scratch,
@@ -138,12 +147,15 @@ impl Default for LightVolume {
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::MediumCubes::default(),
+            sources: Sources::default(),
+            within: Within::default(),
             light: std::array::from_fn(|_| Moments {
                 mean: vec![0.0],
                 flux: std::array::from_fn(|_| vec![0.0]),
             }),
-            halved: (one, Default::default()),
+            halved: (one, Default::default(), Default::default()),
             solver: ordinates::Solver::default(),
+            floor_columns: vec![[0.0; 3]],
             filled: Vec::new(),
             scratch: Scratch::default(),
         }
@@ -238,12 +250,44 @@ impl LightVolume {
             (false, true) => &FINE_SWEEPS,
         };
         let everywhere = !self.solids.is_empty();
-        let Self { solver, cubes, light, .. } = self;
-        solver.solve(cubes, phase, &outside, sweeps, everywhere, light);
+        let Self { solver, cubes, sources, light, .. } = self;
+        solver.solve(cubes, sources, phase, &outside, sweeps, everywhere, light);
+        if self.within.shines {
+            let read = self.cubes_read();
+            self.within.solve(&self.cubes, phase, sweeps, |n| read[n]);
+        }
         self.extend_into_solids();
+        self.halve_if_fine();
+        self.floor_columns = self.diffuse_on_floor();
+        if self.within.shines {
+            let walls = self.within.of_walls.iter().flat_map(Moments::all);
+            for (all, walls) in self.light.iter_mut().flat_map(Moments::all_mut).zip(walls) {
+                all.iter_mut().zip(walls).for_each(|(all, walls)| *all += walls);
+            }
+            self.halve_if_fine();
+        }
+    }
+
+    fn halve_if_fine(&mut self) {
         if self.mixture.per_surface_cube() > 1 {
             self.halve();
         }
+    }
+
+    /// Whether light from within is read in each cube: in and beside smoke, and before surfaces.
+    fn cubes_read(&self) -> Vec<bool> {
+        let dims = self.mixture.dims;
+        let mut read: Vec<bool> = self.mixture.smoke.iter().map(|smoke| *smoke != [0.0; 3]).collect();
+        spread(dims, &mut read);
+        if !self.filled.is_empty() {
+            let mut marks: Vec<bool> = self.filled.iter().map(|&filled| filled > 0.0).collect();
+            for _ in 0..BEFORE_SURFACES * self.mixture.per_surface_cube() {
+                spread(dims, &mut marks);
+            }
+            read.iter_mut().zip(marks).for_each(|(read, near)| *read |= near);
+            read.iter_mut().zip(&self.filled).for_each(|(read, &filled)| *read &= filled == 0.0);
+        }
+        read
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
@@ -268,29 +312,29 @@ impl LightVolume {
         for c in 0..3 {
             cubes.albedo[c].clear();
             cubes.albedo[c].resize(dims.cells(), of_all[c]);
-            cubes.emission[c].clear();
-            cubes.emission[c].resize(dims.cells(), 0.0);
         }
         for (n, smoke) in smoke.iter().enumerate().filter(|(_, smoke)| **smoke != [0.0; 3] && !single) {
             let albedo = medium.albedo(*smoke);
             (0..3).for_each(|c| cubes.albedo[c][n] = albedo[c]);
         }
+        for sources in [&mut self.sources, &mut self.within.sources] {
+            sources.emission.iter_mut().for_each(Vec::clear);
+            sources.sun.iter_mut().for_each(Vec::clear);
+        }
         if medium.glow[0] > 0.0 {
-            glow(&self.mixture, &mut cubes.emission);
+            let emission = &mut self.within.sources.emission;
+            emission.iter_mut().for_each(|sent| sent.resize(dims.cells(), 0.0));
+            glow(&self.mixture, emission);
         }
         self.stand(medium, phase, look);
-        self.cubes.lamps = None;
-        if single {
-            self.cubes.sun.iter_mut().for_each(|sun| {
-                sun.clear();
-                sun.resize(dims.cells(), 0.0);
-            });
-            return;
+        (self.sources.lamps, self.within.sources.lamps) = Default::default();
+        if !single {
+            self.light_cubes(medium, phase);
+            self.sources.lamps = self.lamps_in_cubes(medium, phase, true);
+            self.within.sources.lamps = self.lamps_in_cubes(medium, phase, false);
         }
-        self.light_cubes(medium, phase);
-        if !self.lamps.is_empty() {
-            self.light_cubes_by_lamps(medium, phase);
-        }
+        let Sources { emission, lamps, .. } = &self.within.sources;
+        self.within.shines = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
     }
 
     /// Size of the box \[m\].
@@ -310,9 +354,16 @@ impl LightVolume {
     }
 
     /// Radiance that a white surface with a normal sends by all light but the sun's own, read a cube off the surface: within
-    /// a solid it is dark. With `splines`, a B-spline between the cubes.
+    /// a solid it is dark. With `splines`, a B-spline between the cubes. Where hardly any arrives, it may be below 0 by the error
+    /// of the ordinates, so that the light of several sources is the sum of that of each.
     pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3], splines: bool) -> [f32; 3] {
-        self.around(p, normal, normal.map(|x| 2.0 * x), splines)
+        let all = moments_before(self.surface_moments(), self.surface_cubes(), p, normal, splines);
+        let sent = all.map(|moments| around(moments, normal.map(|x| 2.0 * x)));
+        if !self.within.shines {
+            return sent;
+        }
+        let smoke = moments_before(self.surface_moments_of_smoke(), self.surface_cubes(), p, normal, splines);
+        std::array::from_fn(|c| sent[c] + of_small(smoke[c], normal))
     }
 
     /// Radiance that arrives at a surface around a direction, with a mean cosine to it; otherwise as [`LightVolume::diffuse`].
@@ -324,33 +375,68 @@ impl LightVolume {
         focus: f32,
         splines: bool,
     ) -> [f32; 3] {
-        self.around(p, normal, from.map(|x| 3.0 * focus * x), splines)
+        let of = |light: [&Moments; 3]| {
+            let moments = moments_before(light, self.surface_cubes(), p, normal, splines);
+            moments.map(|moments| around(moments, from.map(|x| 3.0 * focus * x)).max(0.0))
+        };
+        let mirrored = of(self.surface_moments());
+        if !self.within.shines {
+            return mirrored;
+        }
+        let smoke = of(self.surface_moments_of_smoke());
+        std::array::from_fn(|c| mirrored[c] + smoke[c])
     }
 
-    /// φ − J·along, a cube off a surface.
-    fn around(&self, p: [f32; 3], normal: [f32; 3], along: [f32; 3], splines: bool) -> [f32; 3] {
-        let (dims, h) = self.surface_cubes();
-        let moments = self.surface_moments();
-        let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
-        let sent = |n: usize| {
+    /// Radiance that a white floor sends, from the ordinates that lead down onto each column of cubes that surfaces read.
+    fn diffuse_on_floor(&self) -> Vec<[f32; 3]> {
+        let (fine, (dims, _)) = (self.mixture.dims, self.surface_cubes());
+        let edge = self.mixture.per_surface_cube();
+        let both = |n: usize, count: usize| (n * edge..(n + 1) * edge).map(move |n| n.min(count - 1));
+        let share = 1.0 / (edge * edge) as f32;
+        let column = |n: usize| -> [f32; 3] {
+            let (i, k) = (n % dims.nx, n / dims.nx);
             std::array::from_fn(|c| {
-                let Moments { mean, flux } = moments[c];
-                let away: f32 = (0..3).map(|a| along[a] * flux[a][n]).sum();
-                // The flux includes the light of surfaces close by: some light arrives from everywhere.
-                (mean[n] - away).max(0.25 * mean[n])
+                let mut sum = 0.0;
+                for k in both(k, fine.nz) {
+                    let radiance = self.solver.radiance(c, k * fine.ny);
+                    sum += both(i, fine.nx).map(|i| on_floor(|n| radiance[n][i])).sum::<f32>();
+                }
+                share * sum
             })
         };
-        if splines { spline(dims, at, sent) } else { trilinear(dims, at, sent) }
+        (0..dims.nx * dims.nz).map(column).collect()
     }
 
-    /// [`LightVolume::diffuse`] at the floor, for each column of cubes: how many along x and z, their edge \[m\], and the
-    /// radiance in the middle of each.
-    pub(super) fn diffuse_on_floor(&self) -> (Dims, f32, Vec<[f32; 3]>) {
+    /// The same under light from outside that nothing takes.
+    pub(super) fn open_floor(medium: &Medium) -> [f32; 3] {
+        let outside = Outside {
+            sun_phase: [1.0; ordinates::DIRECTIONS],
+            sky: medium.sky,
+            ground: medium.ground,
+            around: medium.around.clone(),
+            floor: None,
+        };
+        std::array::from_fn(|c| {
+            let inflow = outside.inflow(c);
+            on_floor(|n| inflow[n])
+        })
+    }
+
+    /// Radiance that a white floor sends of light from outside, for each column of cubes: how many along x and z, their edge \[m\],
+    /// and the radiance in the middle of each.
+    pub(super) fn floor_columns(&self) -> (Dims, f32, Vec<[f32; 3]>) {
         let (dims, h) = self.surface_cubes();
-        let up = [0.0, 1.0, 0.0];
-        let middle = |n: usize| [(n % dims.nx) as f32 + 0.5, 0.0, (n / dims.nx) as f32 + 0.5].map(|x| x * h);
-        let values = (0..dims.nx * dims.nz).map(|n| self.diffuse(middle(n), up, false)).collect();
-        (Dims { nx: dims.nx, ny: 1, nz: dims.nz }, h, values)
+        (Dims { nx: dims.nx, ny: 1, nz: dims.nz }, h, self.floor_columns.clone())
+    }
+
+    /// Whether anything glows, or scatters lights close by.
+    pub(super) fn shines_within(&self) -> bool {
+        self.within.shines
+    }
+
+    /// Radiance that a white floor sends of what glows, and of lamps close by without their own light; `None` if nothing does.
+    pub(super) fn within_on_floor(&self) -> Option<impl Fn([f32; 3]) -> [f32; 3] + Sync + '_> {
+        self.within.shines.then_some(|p| self.within.on_surface(p, UP))
     }
 
     /// The depth of the smoke towards the sun at each point.
@@ -370,29 +456,28 @@ impl LightVolume {
         std::array::from_fn(|c| if halved { &self.halved.1[c] } else { &self.light[c] })
     }
 
-    /// φ and J of one colour in the cubes that surfaces read.
-    #[cfg(feature = "viewer")]
-    pub(super) fn moments(&self, channel: usize) -> (Dims, Vec<[f16; 4]>) {
-        let Moments { mean, flux: [x, y, z] } = self.surface_moments()[channel];
-        let half = |value: f32| f16::from_f32(value.clamp(-super::medium::MOST, super::medium::MOST));
-        let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(half);
-        (self.surface_cubes().0, (0..mean.len()).map(texel).collect())
+    /// The same of what smoke sends of light from within.
+    fn surface_moments_of_smoke(&self) -> [&Moments; 3] {
+        let halved = self.mixture.per_surface_cube() > 1;
+        std::array::from_fn(|c| if halved { &self.halved.2[c] } else { &self.within.of_smoke[c] })
     }
 
-    /// Optical depth of the smoke between two places \[m\], in as many steps as cubes it crosses.
-    pub(super) fn depth_between(&self, a: [f32; 3], b: [f32; 3]) -> f32 {
-        let Mixture { dims, h, .. } = self.mixture;
-        let way: [f32; 3] = std::array::from_fn(|n| b[n] - a[n]);
-        let length = way.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let steps = (length / h).ceil().clamp(1.0, 64.0) as usize;
-        let extinction = |step: usize| {
-            let t = (step as f32 + 0.5) / steps as f32;
-            let at: [f32; 3] = std::array::from_fn(|n| (a[n] + t * way[n]) / h);
-            let inside = (0..3).all(|n| at[n] >= 0.0 && at[n] < dims.array()[n] as f32);
-            let [i, j, k] = at.map(|x| x as usize);
-            if inside { self.cubes.extinction[dims.index(i, j, k)] } else { 0.0 }
+    /// φ and J of one colour in the cubes that surfaces read, and of what smoke sends of light from within; one dark cube if
+    /// there is none.
+    #[cfg(feature = "viewer")]
+    pub(super) fn moments(&self, channel: usize) -> [(Dims, Vec<[f16; 4]>); 2] {
+        let texels = |moments: &Moments| {
+            let Moments { mean, flux: [x, y, z] } = moments;
+            let half = |value: f32| f16::from_f32(value.clamp(-super::medium::MOST, super::medium::MOST));
+            let texel = |n: usize| [mean[n], x[n], y[n], z[n]].map(half);
+            (self.surface_cubes().0, (0..mean.len()).map(texel).collect())
         };
-        (0..steps).map(extinction).sum::<f32>() * length / steps as f32
+        let smoke = if self.within.shines {
+            texels(self.surface_moments_of_smoke()[channel])
+        } else {
+            (Dims { nx: 1, ny: 1, nz: 1 }, vec![[f16::ZERO; 4]])
+        };
+        [texels(self.surface_moments()[channel]), smoke]
     }
 
     /// Bounding box of everything that may cast a shadow \[m\]; `None` if empty.
@@ -427,6 +512,50 @@ impl LightVolume {
     pub(super) fn is_fine(&self) -> bool {
         self.fine
     }
+}
+
+/// Marks the cubes around those that are marked.
+fn spread(dims: Dims, marks: &mut [bool]) {
+    for (count, stride) in [(dims.nx, 1), (dims.ny, dims.nx), (dims.nz, dims.nx * dims.ny)] {
+        let before = marks.to_vec();
+        for (n, mark) in marks.iter_mut().enumerate() {
+            let at = n / stride % count;
+            *mark |= at > 0 && before[n - stride] || at + 1 < count && before[n + stride];
+        }
+    }
+}
+
+/// φ and J of the three colours, a cube off a surface, in cubes with an edge \[m\].
+fn moments_before(
+    light: [&Moments; 3],
+    (dims, h): (Dims, f32),
+    p: [f32; 3],
+    normal: [f32; 3],
+    splines: bool,
+) -> [[f32; 4]; 3] {
+    let light = light.map(Moments::all);
+    let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
+    let of = |n: usize| -> [f32; 12] { std::array::from_fn(|of| light[of / 4][of % 4][n]) };
+    let all = if splines { spline(dims, at, of) } else { trilinear(dims, at, of) };
+    std::array::from_fn(|c| std::array::from_fn(|moment| all[4 * c + moment]))
+}
+
+/// φ − J·along.
+fn around([mean, flux @ ..]: [f32; 4], along: [f32; 3]) -> f32 {
+    let away: f32 = (0..3).map(|a| along[a] * flux[a]).sum();
+    mean - away
+}
+
+/// Irradiance / π of something small and bright. Light that comes evenly from half of all directions has a mean cosine of ½ and is exact by
+/// φ and J; with more it is taken for a share of parallel light, which leaves half of the surface dark.
+fn of_small([mean, flux @ ..]: [f32; 4], normal: [f32; 3]) -> f32 {
+    let along = flux.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let arrives = -(0..3).map(|a| normal[a] * flux[a]).sum::<f32>();
+    if along <= 0.5 * mean {
+        return mean + 2.0 * arrives;
+    }
+    let (cosine, parallel) = (arrives / along, (2.0 * along / mean.max(1e-20) - 1.0).min(1.0));
+    mean * ((1.0 - parallel) * (1.0 + cosine) + parallel * 4.0 * cosine.max(0.0))
 }
 
 /// For each row of points the range that density may be interpolated from.

@@ -54,7 +54,7 @@ impl Scenery<'_> {
         let (albedo, base) = (self.look.solid(meeting.solid), facet.base());
         let direct = sunny * cosine;
         let matte: [f32; 3] = std::array::from_fn(|c| {
-            base * albedo[c] * ((m.sun[c] * direct + lamps[c]) / std::f32::consts::PI + other[c])
+            base * albedo[c] * ((m.sun[c] * direct + lamps[c]) / std::f32::consts::PI + other[c]).max(0.0)
         });
         let Some(coat) = facet.coat else { return matte };
         let sun = sunny * facet.glossy(m.sun_direction.into(), the_sun.angular_radius(FAR));

@@ -96,6 +96,7 @@ pub struct Renderer {
     light_texels: Vec<[f16; 4]>,
     /// φ and J of red, green and blue, for solids.
     diffuse: [Volume; 3],
+    within: [Volume; 3],
     /// Depth of the smoke towards the sun, for solids.
     depths: Volume,
     lamps: Lamps,
@@ -129,6 +130,7 @@ impl Renderer {
             light_for: None,
             light_texels: Vec::new(),
             diffuse: [volume()?, volume()?, volume()?],
+            within: [volume()?, volume()?, volume()?],
             depths: volume()?,
             lamps: Lamps::new(gl)?,
             environment: EnvironmentTexture::new(gl)?,
@@ -381,9 +383,12 @@ impl Renderer {
         self.light.fill(light.points, &self.light_texels)?;
         if !self.solids.is_empty() {
             self.depths.fill(light.points, &light.depths())?;
-            for (channel, volume) in self.diffuse.iter_mut().enumerate() {
-                let (dims, moments) = light.moments(channel);
-                volume.fill(dims, &moments)?;
+            for (channel, volumes) in self.diffuse.iter_mut().zip(&mut self.within).enumerate() {
+                for (volume, (dims, moments)) in
+                    <[_; 2]>::from(volumes).into_iter().zip(light.moments(channel))
+                {
+                    volume.fill(dims, &moments)?;
+                }
             }
         }
         self.floor.upload(&self.lit.floor, &medium)?;
@@ -432,6 +437,9 @@ impl Renderer {
             .volume("diffuse_red", self.diffuse[0].texture())
             .volume("diffuse_green", self.diffuse[1].texture())
             .volume("diffuse_blue", self.diffuse[2].texture())
+            .volume("within_red", self.within[0].texture())
+            .volume("within_green", self.within[1].texture())
+            .volume("within_blue", self.within[2].texture())
             .volume("depths", self.depths.texture())
             .float("diffuse_off", edge * super::light::OFF)
             .float("sun_radius", (0.5 * view.look.sun_size.clamp(0.0, 90.0)).to_radians())

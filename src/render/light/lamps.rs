@@ -11,7 +11,7 @@ use super::{LightVolume, Points, sun};
 #[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::render::camera::{FAR, Ray, box_span};
+use crate::render::camera::{Ray, box_span};
 use crate::render::exp::exp;
 use crate::render::glossy::Facet;
 use crate::render::lamp::{Arriving, Lamp};
@@ -54,7 +54,7 @@ impl LightVolume {
         let count = lamp.depths(spacing[0]);
         let toward = |n: usize, p: [f32; 3]| lamp.drawn(p, Lamp::spread(n, count, 0.0));
         let mut depth = vec![0.0; points.cells()];
-        if toward(0, [0.0; 3]).distance == FAR {
+        if lamp.is_far() {
             let field = Points { dims: points, spacing, values: &self.density };
             let sweep = |n: usize| {
                 let mut depth = Vec::new();
@@ -162,16 +162,26 @@ impl LightVolume {
         shade
     }
 
-    /// Irradiance of all further lights on a surface, as far as neither solids nor smoke hide it. `turn` as for
-    /// [`Lamp::at_surface`].
-    pub(in crate::render) fn lamps_on(&self, p: [f32; 3], normal: [f32; 3], turn: f32) -> [f32; 3] {
-        self.lamps_on_facet(p, &Facet::matte(normal), turn)[0]
+    /// Irradiance of further lights, those far away or those close by, on a surface, as far as neither solids nor smoke hide it.
+    pub(super) fn lamps_on(&self, p: [f32; 3], normal: [f32; 3], far: bool) -> [f32; 3] {
+        self.chosen_on_facet(p, &Facet::matte(normal), 0.0, |lamp| lamp.is_far() == far)[0]
     }
 
-    /// As [`LightVolume::lamps_on`], and the radiance that the coat of the surface sends to the eye.
+    /// Irradiance of all further lights on a surface, as far as neither solids nor smoke hide it, and the radiance that the coat of the
+    /// surface sends to the eye. `turn` as for [`Lamp::at_surface`].
     pub(in crate::render) fn lamps_on_facet(&self, p: [f32; 3], facet: &Facet, turn: f32) -> [[f32; 3]; 2] {
+        self.chosen_on_facet(p, facet, turn, |_| true)
+    }
+
+    fn chosen_on_facet(
+        &self,
+        p: [f32; 3],
+        facet: &Facet,
+        turn: f32,
+        of: impl Fn(&Lamp) -> bool,
+    ) -> [[f32; 3]; 2] {
         let mut sums = [[0.0; 3]; 2];
-        for lit in &self.lamps {
+        for lit in self.lamps.iter().filter(|lit| of(&lit.lamp)) {
             let direct = lit.lamp.at_facet(p, facet, &self.solids, turn);
             if direct[0] > 0.0 {
                 let passes = exp(-self.depth_at(&lit.depth, p));
@@ -187,17 +197,21 @@ impl LightVolume {
     pub(super) fn suns_on_floor(&self) -> [f32; 3] {
         let mut sum = [0.0; 3];
         for lit in &self.lamps {
-            let Arriving { direction, distance, share, .. } = lit.lamp.arriving(0, [0.0; 3]);
-            if distance == FAR {
+            let Arriving { direction, share, .. } = lit.lamp.arriving(0, [0.0; 3]);
+            if lit.lamp.is_far() {
                 (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * share * direction[1].max(0.0));
             }
         }
         sum
     }
 
-    /// The light in each cube that further lights send directly: its sum, and the sum of each times the direction it goes in; the
-    /// means over points, weighted with their density.
-    pub(super) fn light_cubes_by_lamps(&mut self, medium: &Medium, phase: Phase) {
+    /// The light in each cube that further lights, those far away or those close by, send directly: its sum, and the sum of each times the
+    /// direction it goes in; the means over points, weighted with their density. Empty without such lights.
+    pub(super) fn lamps_in_cubes(&self, medium: &Medium, phase: Phase, far: bool) -> [[Vec<f32>; 4]; 3] {
+        let lamps: Vec<&Lit> = self.lamps.iter().filter(|lit| lit.lamp.is_far() == far).collect();
+        if lamps.is_empty() {
+            return Default::default();
+        }
         let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
         let dims = self.mixture.dims;
         let cube =
@@ -205,7 +219,7 @@ impl LightVolume {
         let half = 0.5 * medium.extinction * spacing.iter().sum::<f32>() / 3.0;
         let plane = dims.nx * dims.ny;
         let mut sums = vec![Direct::default(); dims.cells()];
-        let (density, albedo, lamps) = (&self.density, &self.cubes.albedo, &self.lamps);
+        let (density, albedo, lamps) = (&self.density, &self.cubes.albedo, &lamps);
         sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
             for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
                 for j in 1..points.ny - 1 {
@@ -238,7 +252,7 @@ impl LightVolume {
         let cell = |c: usize, moment: usize| -> Vec<f32> {
             sums.iter().map(|sum| sum.sent[c][moment] / sum.density.max(1e-20)).collect()
         };
-        self.cubes.lamps = Some(std::array::from_fn(|c| std::array::from_fn(|moment| cell(c, moment))));
+        std::array::from_fn(|c| std::array::from_fn(|moment| cell(c, moment)))
     }
 
     /// Adds the light of further lights that is scattered once, or forward before, to a run of points from `first` on.

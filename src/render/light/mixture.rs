@@ -1,9 +1,9 @@
 //! The smoke in the cubes of the light volume: sums over the cells of a snapshot, by all ranks that share it.
 
-use half::f16;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
+use crate::render::exp::exp;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::snapshot::{Part, Snapshot};
@@ -48,7 +48,7 @@ impl Mixture {
         add_planes(self.edge, in_plane, sums, &mut self.smoke);
     }
 
-    /// Radiance of opaque smoke in each cube, the mean over its cells weighted with their density.
+    /// Radiance of each cube, such that as uniform smoke it sends what its cells do: dense smoke hides what glows deep within.
     pub fn glow(
         &self,
         medium: &Medium,
@@ -56,27 +56,97 @@ impl Mixture {
         out: &mut [Vec<f32>; 3],
         gather: impl Fn(&mut [[f32; 3]], usize),
     ) {
-        let share = 1.0 / (self.edge * self.edge * self.edge) as f32;
         let Dims { nx, ny, .. } = self.dims;
         let mut planes = vec![[0.0_f32; 3]; nx * ny * cells.planes_of_box()];
-        planes.par_chunks_mut(nx * ny).enumerate().for_each(|(k, sums)| {
-            cells.rows(k, |start, j, row| {
-                for (i, cell) in row.iter().enumerate().filter(|(_, cell)| cell[3] > f16::ZERO) {
-                    let [r, g, b, heat] = cell.map(f32::from);
-                    let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
-                    let sent = medium.glowing(heat);
-                    let sum = &mut sums[j / self.edge * nx + (start + i) / self.edge];
-                    (0..3).for_each(|c| sum[c] += share * density * sent[c]);
-                }
-            });
-        });
+        planes.par_chunks_mut(nx * ny).enumerate().for_each_init(
+            || GlowingPlane::new(self.dims, self.edge),
+            |plane, (k, sums)| {
+                plane.fill(medium, cells, k, self.h / self.edge as f32);
+                plane.send(sums);
+            },
+        );
         gather(&mut planes, nx * ny);
         let mut sums = vec![[0.0_f32; 3]; self.dims.cells()];
         add_planes(self.edge, nx * ny, &planes, &mut sums);
         for (n, sum) in sums.iter().enumerate() {
-            let all: f32 = self.smoke[n].iter().sum();
-            (0..3).for_each(|c| out[c][n] = sum[c] / all.max(1e-20));
+            let depth = self.smoke[n].iter().sum::<f32>() * medium.extinction * self.h;
+            let opaque = if depth < 1e-3 { depth } else { 1.0 - exp(-depth) };
+            (0..3).for_each(|c| out[c][n] = sum[c] / opaque.max(1e-20));
         }
+    }
+}
+
+/// A plane of cells that glow.
+struct GlowingPlane {
+    /// Cells along an edge of a cube, and cubes along x and y.
+    edge: usize,
+    cubes: [usize; 2],
+    /// Radiance of each cell and its opacity; all 0 but in `rows`.
+    cells: Vec<[f32; 4]>,
+    rows: Vec<usize>,
+    /// Whether each cube glows.
+    glows: Vec<bool>,
+}
+
+impl GlowingPlane {
+    fn new(cubes: Dims, edge: usize) -> Self {
+        let cubes = [cubes.nx, cubes.ny];
+        let count = cubes[0] * cubes[1];
+        Self {
+            edge,
+            cubes,
+            cells: vec![[0.0; 4]; count * edge * edge],
+            rows: Vec::new(),
+            glows: vec![false; count],
+        }
+    }
+
+    /// Takes over the k-th plane of cells with an edge \[m\].
+    fn fill(&mut self, medium: &Medium, cells: &Cells, k: usize, h: f32) {
+        let (edge, width) = (self.edge, self.cubes[0] * self.edge);
+        self.rows.drain(..).for_each(|j| self.cells[j * width..][..width].fill([0.0; 4]));
+        self.glows.fill(false);
+        cells.rows(k, |start, j, row| {
+            self.rows.push(j);
+            for (i, cell) in row.iter().enumerate() {
+                let [r, g, b, heat] = cell.map(f32::from);
+                let density = r.max(0.0) + g.max(0.0) + b.max(0.0);
+                let opacity = 1.0 - exp(-density * medium.extinction * h);
+                let sent = if heat > 0.0 && density > 0.0 { medium.glowing(heat) } else { [0.0; 3] };
+                self.cells[j * width + start + i] = [sent[0], sent[1], sent[2], opacity];
+                self.glows[j / edge * self.cubes[0] + (start + i) / edge] |= sent[0] > 0.0;
+            }
+        });
+    }
+
+    /// Adds to each cube the radiance that leaves it along x and y, up and down, the mean over all four sides, over the edge.
+    fn send(&self, sums: &mut [[f32; 3]]) {
+        let (edge, width) = (self.edge, self.cubes[0] * self.edge);
+        let share = 0.25 / (edge * edge) as f32;
+        for (n, sum) in sums.iter_mut().enumerate().filter(|(n, _)| self.glows[*n]) {
+            let first = n / self.cubes[0] * edge * width + n % self.cubes[0] * edge;
+            for line in 0..edge {
+                for (start, step) in [(first + line * width, 1), (first + line, width)] {
+                    let sides = [
+                        self.leaving((0..edge).map(|i| start + i * step)),
+                        self.leaving((0..edge).rev().map(|i| start + i * step)),
+                    ];
+                    (0..3).for_each(|c| sum[c] += share * (sides[0][c] + sides[1][c]));
+                }
+            }
+        }
+    }
+
+    /// Radiance that leaves a line of cells before the first.
+    fn leaving(&self, line: impl Iterator<Item = usize>) -> [f32; 3] {
+        let (mut passes, mut all) = (1.0, [0.0; 3]);
+        for n in line {
+            let [r, g, b, opacity] = self.cells[n];
+            let seen = passes * opacity;
+            all = [all[0] + seen * r, all[1] + seen * g, all[2] + seen * b];
+            passes -= seen;
+        }
+        all
     }
 }
 

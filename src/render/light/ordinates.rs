@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use crate::grid::Dims;
 use crate::render::medium::Phase;
 use crate::render::surround::Surround;
-use levels::{Color, Grid};
+use levels::{Color, Grid, Half};
 use sweep::sweep_half;
 
 /// Directions: to the faces, then to the corners.
@@ -42,17 +42,79 @@ pub(super) struct MediumCubes {
     pub h: f32,
     /// Number of lowest layers whose light is always wanted: the floor reads it, with medium nearby or not.
     pub above_floor: usize,
-    /// Extinction \[1/m\].
+    /// Extinction of smoke and solids \[1/m\].
     pub extinction: Vec<f32>,
-    /// Single-scattering albedo in red, green and blue.
+    /// Single-scattering albedo of the smoke in red, green and blue.
     pub albedo: [Vec<f32>; 3],
-    /// The sun's irradiance that arrives, not scattered or only forward.
+    /// Share of the extinction that solids have; empty without solids.
+    pub solid: Vec<f32>,
+    /// Surfaces of solids.
+    pub walls: Vec<Wall>,
+}
+
+/// Sources of light in the cubes, for red, green and blue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sources {
+    /// The sun's irradiance that arrives, not scattered or only forward; empty without a sun.
     pub sun: [Vec<f32>; 3],
-    /// Radiance of opaque medium by itself.
+    /// Radiance of opaque smoke by itself, and of solids by direct light; empty without any.
     pub emission: [Vec<f32>; 3],
-    /// Irradiance of further lights that arrives in red, green and blue, and its sums times the three components of the direction
-    /// it goes in.
-    pub lamps: Option<[[Vec<f32>; 4]; 3]>,
+    /// Irradiance of further lights that arrives, and its sums times the three components of the direction it goes in; empty
+    /// without such lights.
+    pub lamps: [[Vec<f32>; 4]; 3],
+}
+
+/// The surface of a solid in a cube. It reflects what arrives before it as a Lambertian surface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wall {
+    pub cube: usize,
+    /// Its share of the extinction of the cube.
+    pub share: f32,
+    /// Whether it cuts the cube, rather than lie beside it.
+    pub cuts: bool,
+    /// A place of the surface \[cubes\], and its normal.
+    pub place: [f32; 3],
+    pub normal: [f32; 3],
+    pub albedo: [f32; 3],
+}
+
+impl MediumCubes {
+    /// Albedo of a cube; solids scatter nothing.
+    fn scattered(&self, channel: usize, n: usize) -> f32 {
+        self.albedo[channel][n].min(1.0) * (1.0 - self.solid.get(n).copied().unwrap_or(0.0))
+    }
+
+    /// Share of the extinction that is left without the forward peak.
+    pub fn unpeaked(&self, channel: usize, n: usize, phase: Phase) -> f32 {
+        1.0 - self.scattered(channel, n) * phase.forward
+    }
+}
+
+impl Sources {
+    /// Adds the radiance of walls on which an irradiance / π arrives.
+    pub fn reflect(
+        &mut self,
+        medium: &MediumCubes,
+        phase: Phase,
+        mut arriving: impl FnMut(&Wall) -> [f32; 3],
+    ) {
+        for wall in &medium.walls {
+            let arrives = arriving(wall);
+            for c in 0..3 {
+                let emission = &mut self.emission[c];
+                emission.resize(medium.dims.cells(), 0.0);
+                let left = medium.unpeaked(c, wall.cube, phase);
+                emission[wall.cube] += wall.share * left * wall.albedo[c] * arrives[c];
+            }
+        }
+    }
+}
+
+/// Radiance that the cubes send in one colour: the part that is the same in all directions, and what is added along each axis.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    pub even: Vec<f32>,
+    pub along: [Vec<f32>; 3],
 }
 
 impl Default for MediumCubes {
@@ -63,9 +125,8 @@ impl Default for MediumCubes {
             above_floor: 1,
             extinction: Vec::new(),
             albedo: Default::default(),
-            sun: Default::default(),
-            emission: Default::default(),
-            lamps: None,
+            solid: Vec::new(),
+            walls: Vec::new(),
         }
     }
 }
@@ -82,6 +143,34 @@ pub(super) struct Outside {
     pub around: Option<Surround>,
     /// The floor below the box, if there is one.
     pub floor: Option<FloorBelow>,
+}
+
+impl Outside {
+    /// Radiance of one colour that comes in along each direction.
+    pub fn inflow(&self, channel: usize) -> [f32; DIRECTIONS] {
+        directions().map(|(step, _)| {
+            if let Some(floor) = self.floor.as_ref().filter(|_| step[1] > 0) {
+                return floor.open[channel];
+            }
+            let direction = unit(step);
+            if let Some(around) = &self.around {
+                return around.smooth(channel, direction.map(|x| -x));
+            }
+            // Light that goes down comes from above.
+            let up = 0.5 - 0.5 * direction[1];
+            self.ground[channel] + (self.sky[channel] - self.ground[channel]) * up
+        })
+    }
+}
+
+/// Irradiance / π of a floor from the radiance in each direction, 1 for 1 from everywhere.
+pub(super) fn on_floor(radiance: impl Fn(usize) -> f32) -> f32 {
+    let (mut sum, mut all) = (0.0, 0.0);
+    for (n, (step, weight)) in directions().into_iter().enumerate().filter(|(_, (step, _))| step[1] < 0) {
+        let share = -weight * unit(step)[1];
+        (sum, all) = (sum + share * radiance(n), all + share);
+    }
+    sum / all
 }
 
 /// Radiance of a floor, the same in all directions.
@@ -127,11 +216,13 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Solves for the light in `medium` that is not the sun's own: in all cubes, or only in those near the medium and the
-    /// floor. `out` has the moments of a clear sky elsewhere.
+    /// Solves for the light of `sources` and from `outside` in `medium`, without the sun's own: in all cubes, or only in those near
+    /// the medium and the floor. `out` has the moments of a clear sky elsewhere.
+    #[expect(clippy::too_many_arguments)]
     pub fn solve(
         &mut self,
         medium: &MediumCubes,
+        sources: &Sources,
         phase: Phase,
         outside: &Outside,
         sweeps: Sweeps,
@@ -147,7 +238,7 @@ impl Solver {
                 let (before, level) = levels.split_at_mut(n);
                 match before.last() {
                     Some(fine) => level[0].coarsen(fine, &grids[n - 1], grid),
-                    None => level[0].load(medium, channel, grid),
+                    None => level[0].load(medium, sources, channel, grid),
                 }
                 level[0].prepare(grid, phase, outside, channel);
                 if n == 0 {
@@ -189,6 +280,42 @@ impl Solver {
         })
     }
 
+    /// What the cubes send by themselves.
+    pub fn send(
+        &mut self,
+        medium: &MediumCubes,
+        sources: &Sources,
+        phase: Phase,
+        outside: &Outside,
+        out: &mut [Sent; 3],
+    ) {
+        levels::resize(&mut self.grids, medium, false);
+        for (channel, (levels, out)) in self.colors.iter_mut().zip(out.iter_mut()).enumerate() {
+            levels.resize_with(levels.len().max(1), Color::default);
+            let (grid, color) = (&self.grids[0], &mut levels[0]);
+            color.load(medium, sources, channel, grid);
+            color.prepare(grid, phase, outside, channel);
+            color.scatter_lamps();
+            color.halves.iter_mut().for_each(Half::clear);
+            out.even.clear();
+            out.along.iter_mut().for_each(Vec::clear);
+        }
+        self.add_sent(out);
+    }
+
+    /// Adds what the cubes send after the last solution.
+    pub fn add_sent(&mut self, out: &mut [Sent; 3]) {
+        let grid = &self.grids[0];
+        for (levels, out) in self.colors.iter_mut().zip(out) {
+            let color = &mut levels[0];
+            color.scatter(grid);
+            let all = [&color.even, &color.along[0], &color.along[1], &color.along[2]];
+            for (from, to) in all.into_iter().zip(std::iter::once(&mut out.even).chain(&mut out.along)) {
+                grid.add_unpadded(from, to);
+            }
+        }
+    }
+
     /// Sets the radiance of a cube to the mean of others; each is given as its number in a row, and its row.
     pub fn take_mean(&mut self, [i, row]: [usize; 2], others: &[[usize; 2]]) {
         let grid = &self.grids[0];
@@ -212,7 +339,7 @@ impl Color {
     fn iterate(&mut self, grid: &Grid, count: usize) {
         for n in 0..count {
             let last = n + 1 == count;
-            levels::scatter(self, grid);
+            self.scatter(grid);
             let mut halves = std::mem::take(&mut self.halves);
             let [up, down] = &mut halves;
             let level = &*self;
@@ -277,10 +404,9 @@ mod tests {
             above_floor: 3,
             extinction: (0..cells).map(|n| extinction(at(n))).collect(),
             albedo: three(albedo),
-            sun: three(0.0),
-            emission: three(0.0),
-            lamps: None,
+            ..MediumCubes::default()
         };
+        let sources = Sources { sun: three(0.0), emission: three(0.0), ..Sources::default() };
         let outside = Outside {
             sun_phase: [1.0; DIRECTIONS],
             sky: [1.0; 3],
@@ -290,7 +416,7 @@ mod tests {
         };
         let phase = Phase { forward: 0.0, g: 0.5 };
         let mut out = <[Moments; 3]>::default();
-        Solver::default().solve(&medium, phase, &outside, &[4, 12, 40], everywhere, &mut out);
+        Solver::default().solve(&medium, &sources, phase, &outside, &[4, 12, 40], everywhere, &mut out);
         let [_, _, blue] = out;
         blue
     }

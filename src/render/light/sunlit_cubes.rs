@@ -62,7 +62,7 @@ impl LightVolume {
         });
         let sums = &self.scratch.sums;
         for c in 0..3 {
-            let sun = &mut self.cubes.sun[c];
+            let sun = &mut self.sources.sun[c];
             sun.clear();
             sun.extend(sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20)));
         }

@@ -1,7 +1,7 @@
 //! Floor and solids among the cubes: they hide light, and reflect it as Lambertian surfaces.
 
 use super::LightVolume;
-use super::ordinates::{FloorBelow, Moments};
+use super::ordinates::{FloorBelow, Moments, Wall};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::unit;
@@ -16,18 +16,23 @@ const DEPTH: f32 = 12.0;
 const LAYERS: usize = 2;
 
 impl LightVolume {
-    /// Makes cubes opaque as far as solids fill them. They scatter other light with the albedo of the solid, and send what it
-    /// reflects of the sun.
+    /// Makes cubes opaque as far as solids fill them. Their surfaces send what they reflect of direct light: of the sun and lamps far
+    /// away from outside, of lamps close by from within.
     pub(super) fn stand(&mut self, medium: &Medium, phase: Phase, look: &Look) {
         let (dims, h) = (self.mixture.dims, self.mixture.h);
         self.filled.clear();
-        if !self.solids.is_empty() {
-            self.filled.resize(dims.cells(), 0.0);
+        self.cubes.walls.clear();
+        self.cubes.solid.clear();
+        if self.solids.is_empty() {
+            return;
         }
+        self.filled.resize(dims.cells(), 0.0);
+        self.cubes.solid.resize(dims.cells(), 0.0);
+        let mut arrives = Vec::new();
         for (number, solid) in self.solids.iter().enumerate() {
             let albedo = look.solid(number);
             for n in 0..dims.cells() {
-                let middle = place(dims, n).map(|i| (i as f32 + 0.5) * h);
+                let middle = dims.place(n).map(|i| (i as f32 + 0.5) * h);
                 let away = (0..3).map(|a| (middle[a] - solid.center[a]).powi(2)).sum::<f32>().sqrt();
                 if away > solid.bounding_radius() + h {
                     continue;
@@ -37,46 +42,68 @@ impl LightVolume {
                 if filled == 0.0 {
                     continue;
                 }
-                let direct = self.direct_on(solid, middle, distance, medium);
                 self.filled[n] = self.filled[n].max(filled);
-                let (cubes, more) = (&mut self.cubes, DEPTH / h * filled);
-                let share = more / (cubes.extinction[n] + more);
-                cubes.extinction[n] += more;
-                for c in 0..3 {
-                    let (old, new) = (&mut cubes.albedo[c][n], albedo[c]);
-                    *old += share * (new - *old);
-                    let left = 1.0 - *old * phase.forward;
-                    let sent = left * new * direct[c] / std::f32::consts::PI;
-                    let emission = &mut cubes.emission[c][n];
-                    *emission += share * (sent - *emission);
+                let more = DEPTH / h * filled;
+                self.cubes.extinction[n] += more;
+                self.cubes.solid[n] += more;
+                // Deep inside nothing arrives.
+                if distance < -1.5 * h {
+                    continue;
                 }
+                let normal = self.normal(solid, middle);
+                let place: [f32; 3] = std::array::from_fn(|a| middle[a] / h - normal[a] * distance / h);
+                let cuts = distance > -0.5 * h;
+                self.cubes.walls.push(Wall { cube: n, share: more, cuts, place, normal, albedo });
+                let outside = std::array::from_fn(|a| place[a] * h + 0.1 * h * normal[a]);
+                let direct = self.direct_on(outside, normal, medium);
+                arrives.push(direct.map(|light| light.map(|x| x / std::f32::consts::PI)));
             }
+        }
+        let Self { cubes, sources, within, .. } = self;
+        for (solid, extinction) in
+            cubes.solid.iter_mut().zip(&cubes.extinction).filter(|(solid, _)| **solid > 0.0)
+        {
+            *solid /= extinction;
+        }
+        for c in 0..3 {
+            for sources in [&mut *sources, &mut within.sources] {
+                sources.emission[c].resize(dims.cells(), 0.0);
+                sources.emission[c]
+                    .iter_mut()
+                    .zip(&cubes.solid)
+                    .for_each(|(sent, solid)| *sent *= 1.0 - solid);
+            }
+        }
+        for wall in &mut cubes.walls {
+            wall.share /= cubes.extinction[wall.cube];
+        }
+        for (n, sources) in [sources, &mut within.sources].into_iter().enumerate() {
+            let mut arrives = arrives.iter();
+            sources.reflect(cubes, phase, |_| arrives.next().map_or([0.0; 3], |light| light[n]));
         }
     }
 
-    /// Irradiance of the sun and further lights at the surface of a solid next to the middle of a cube.
-    fn direct_on(&self, solid: &Solid, middle: [f32; 3], distance: f32, medium: &Medium) -> [f32; 3] {
-        let (h, sun) = (self.mixture.h, medium.sun_direction);
-        // Deep inside nothing arrives.
-        if distance < -1.5 * h {
-            return [0.0; 3];
-        }
-        let step = 0.1 * h;
-        let slope: [f32; 3] = std::array::from_fn(|a| {
+    /// The normal of a solid next to a place \[m\].
+    fn normal(&self, solid: &Solid, place: [f32; 3]) -> [f32; 3] {
+        let step = 0.1 * self.mixture.h;
+        unit(std::array::from_fn(|a| {
             let at =
-                |by: f32| solid.distance(std::array::from_fn(|b| middle[b] + if a == b { by } else { 0.0 }));
+                |by: f32| solid.distance(std::array::from_fn(|b| place[b] + if a == b { by } else { 0.0 }));
             at(step) - at(-step)
-        });
-        let normal = unit(slope);
+        }))
+    }
+
+    /// Irradiance on a surface: of the sun and lamps far away, and of lamps close by.
+    fn direct_on(&self, place: [f32; 3], normal: [f32; 3], medium: &Medium) -> [[f32; 3]; 2] {
+        let sun = medium.sun_direction;
+        let [far, near] = [true, false].map(|far| self.lamps_on(place, normal, far));
         let cosine = (0..3).map(|a| normal[a] * sun[a]).sum::<f32>();
-        let outside: [f32; 3] = std::array::from_fn(|a| middle[a] + normal[a] * (0.1 * h - distance));
-        let lamps = self.lamps_on(outside, normal, 0.0);
         if cosine <= 0.0 {
-            return lamps;
+            return [far, near];
         }
-        let seen = self.sun.seen(outside, &self.solids, 0.0);
-        let sunny = if seen > 0.0 { seen * cosine * exp(-self.depth_to_sun(outside)) } else { 0.0 };
-        std::array::from_fn(|c| medium.sun[c] * sunny + lamps[c])
+        let seen = self.sun.seen(place, &self.solids, 0.0);
+        let sunny = if seen > 0.0 { seen * cosine * exp(-self.depth_to_sun(place)) } else { 0.0 };
+        [std::array::from_fn(|c| medium.sun[c] * sunny + far[c]), near]
     }
 
     /// The floor below each column of cubes: the sun as far as neither solids nor smoke hide it, and an open sky.
@@ -93,7 +120,8 @@ impl LightVolume {
             let p = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
             let seen = self.sun.seen(p, &self.solids, 0.0);
             let sunny = if seen > 0.0 { seen * exp(-self.depth_to_sun(p)) } else { 0.0 };
-            sent(sunny, self.lamps_on(p, [0.0, 1.0, 0.0], 0.0))
+            let [far, near] = [true, false].map(|far| self.lamps_on(p, [0.0, 1.0, 0.0], far));
+            sent(sunny, std::array::from_fn(|c| far[c] + near[c]))
         };
         FloorBelow { open: sent(1.0, self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }
     }
@@ -101,33 +129,19 @@ impl LightVolume {
     /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not
     /// that within, which would leave rings of cubes on it.
     pub(super) fn extend_into_solids(&mut self) {
-        if self.filled.iter().all(|&filled| filled == 0.0) {
-            return;
-        }
-        let dims = self.mixture.dims;
-        let size = dims.array();
-        let mut known: Vec<bool> = self.filled.iter().map(|&filled| filled == 0.0).collect();
-        for _ in 0..LAYERS * self.mixture.per_surface_cube() {
-            let before = known.clone();
-            for n in (0..dims.cells()).filter(|&n| !before[n]) {
-                let at = place(dims, n);
-                let range = |a: usize| at[a].saturating_sub(1)..(at[a] + 2).min(size[a]);
-                let near =
-                    range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| [i, j, k])));
-                let near: Vec<usize> =
-                    near.map(|[i, j, k]| dims.index(i, j, k)).filter(|&m| before[m]).collect();
-                if near.is_empty() {
-                    continue;
-                }
-                known[n] = true;
-                let share = 1.0 / near.len() as f32;
-                for values in self.light.iter_mut().flat_map(Moments::all_mut) {
-                    values[n] = share * near.iter().map(|&m| values[m]).sum::<f32>();
-                }
-                let in_row = |n: usize| [n % dims.nx, n / dims.nx];
-                let near: Vec<[usize; 2]> = near.into_iter().map(in_row).collect();
-                self.solver.take_mean(in_row(n), &near);
-            }
+        let (dims, layers) = (self.mixture.dims, LAYERS * self.mixture.per_surface_cube());
+        let Self { filled, solver, light, within, .. } = self;
+        extend(dims, filled, layers, |n, near| {
+            take_mean(light, n, near);
+            let in_row = |n: usize| [n % dims.nx, n / dims.nx];
+            let near: Vec<[usize; 2]> = near.iter().map(|&n| in_row(n)).collect();
+            solver.take_mean(in_row(n), &near);
+        });
+        if within.shines {
+            extend(dims, filled, layers, |n, near| {
+                take_mean(&mut within.of_smoke, n, near);
+                take_mean(&mut within.of_walls, n, near);
+            });
         }
     }
 
@@ -136,12 +150,11 @@ impl LightVolume {
         let Dims { nx, ny, nz } = self.mixture.dims;
         let dims = Dims { nx: nx.div_ceil(2), ny: ny.div_ceil(2), nz: nz.div_ceil(2) };
         let both = |n: usize, count: usize| [2 * n, (2 * n + 1).min(count - 1)];
-        self.halved.0 = dims;
-        for (light, halved) in self.light.iter().zip(&mut self.halved.1) {
-            for (fine, out) in light.all().into_iter().zip(halved.all_mut()) {
+        let halve = |fine: &Moments, halved: &mut Moments| {
+            for (fine, out) in fine.all().into_iter().zip(halved.all_mut()) {
                 out.resize(dims.cells(), 0.0);
                 for (n, out) in out.iter_mut().enumerate() {
-                    let [i, j, k] = place(dims, n);
+                    let [i, j, k] = dims.place(n);
                     let mut sum = 0.0;
                     for (k, j) in both(k, nz).into_iter().flat_map(|k| both(j, ny).map(|j| (k, j))) {
                         let row = nx * (j + ny * k);
@@ -150,10 +163,44 @@ impl LightVolume {
                     *out = 0.125 * sum;
                 }
             }
+        };
+        self.halved.0 = dims;
+        self.light.iter().zip(&mut self.halved.1).for_each(|(light, halved)| halve(light, halved));
+        if self.within.shines {
+            self.within
+                .of_smoke
+                .iter()
+                .zip(&mut self.halved.2)
+                .for_each(|(light, halved)| halve(light, halved));
         }
     }
 }
 
-fn place(dims: Dims, n: usize) -> [usize; 3] {
-    [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)]
+/// Calls `take` for cubes with solids, layer by layer from outside, with the cubes around that hold light.
+fn extend(dims: Dims, filled: &[f32], layers: usize, mut take: impl FnMut(usize, &[usize])) {
+    if filled.iter().all(|&filled| filled == 0.0) {
+        return;
+    }
+    let size = dims.array();
+    let mut known: Vec<bool> = filled.iter().map(|&filled| filled == 0.0).collect();
+    for _ in 0..layers {
+        let before = known.clone();
+        for n in (0..dims.cells()).filter(|&n| !before[n]) {
+            let at = dims.place(n);
+            let range = |a: usize| at[a].saturating_sub(1)..(at[a] + 2).min(size[a]);
+            let near = range(2).flat_map(|k| range(1).flat_map(move |j| range(0).map(move |i| [i, j, k])));
+            let near: Vec<usize> = near.map(|[i, j, k]| dims.index(i, j, k)).filter(|&m| before[m]).collect();
+            if !near.is_empty() {
+                known[n] = true;
+                take(n, &near);
+            }
+        }
+    }
+}
+
+fn take_mean(light: &mut [Moments; 3], n: usize, near: &[usize]) {
+    let share = 1.0 / near.len() as f32;
+    for values in light.iter_mut().flat_map(Moments::all_mut) {
+        values[n] = share * near.iter().map(|&m| values[m]).sum::<f32>();
+    }
 }

@@ -105,8 +105,9 @@ impl LightVolume {
                     Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
                 look_at(cubes, &radiance, &sun_phase, medium, &way, forward);
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
+                    let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
                     for c in 0..3 {
-                        values[c] = cubes.sent[c][n];
+                        values[c] = cubes.sent[c][n] + own[c];
                         values[3 + c] = medium.sun[c] * cubes.peak[n];
                         values[6 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }
@@ -114,6 +115,25 @@ impl LightVolume {
             }
         });
         all
+    }
+
+    /// What a cube scatters of light from within along a way \[m\], for an albedo of 1.
+    fn within_towards(&self, cube: usize, way: [f32; 3], medium: &Medium) -> [f32; 3] {
+        if !self.within.shines {
+            return [0.0; 3];
+        }
+        let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+        std::array::from_fn(|c| {
+            let [smoke, walls] = [self.within.of_smoke[c].all(), self.within.of_walls[c].all()];
+            let [mean, flux @ ..]: [f32; 4] = std::array::from_fn(|n| smoke[n][cube] + walls[n][cube]);
+            let along = flux.iter().map(|x| x * x).sum::<f32>().sqrt();
+            if along == 0.0 {
+                return mean;
+            }
+            let cosine = (0..3).map(|a| flux[a] * way[a]).sum::<f32>() / (along * away);
+            let parallel = (along / mean).min(1.0);
+            4.0 * std::f32::consts::PI * medium.phase_function(parallel, cosine) * mean
+        })
     }
 }
 
@@ -134,6 +154,13 @@ struct Way {
     step: f32,
     y: f32,
     z: f32,
+}
+
+impl Way {
+    /// From the i-th cube.
+    fn from(&self, i: usize) -> [f32; 3] {
+        [self.first + i as f32 * self.step, self.y, self.z]
+    }
 }
 
 each_level! {

@@ -1,7 +1,10 @@
 //! Grids of cubes from fine to coarse, and the medium and the light of one colour on them.
 
-use super::{DIRECTIONS, MediumCubes, Moments, Outside, directions, unit};
+use std::collections::BTreeMap;
+
+use super::{DIRECTIONS, MediumCubes, Moments, Outside, Sources};
 use crate::grid::Dims;
+use crate::render::camera;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
 use crate::simd::vectors::EIGHT;
@@ -13,6 +16,8 @@ pub(super) const CORNERS: usize = 4;
 pub(super) const KEPT: usize = CORNERS + 4;
 /// A grid is coarsened while it is longer than this \[cubes\].
 const SHORT: usize = 8;
+/// Distance before a surface at which the light that arrives is read \[cubes\].
+const BEFORE_WALL: f32 = 1.2;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
 const AROUND: usize = 3;
 
@@ -27,11 +32,14 @@ pub(super) struct Grid {
     /// Whether strips of cubes hold any medium, and whether their light is read.
     pub filled: Vec<bool>,
     pub wanted: Vec<bool>,
+    walls: Vec<GridWall>,
 }
 
 /// One colour on one grid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Color {
+    /// Red, green or blue.
+    channel: usize,
     /// Albedo, the sun's irradiance and emission of the medium.
     medium: [Vec<f32>; 3],
     /// Light of further lights that is scattered: its even part, and its flux for a mean cosine of 1. Empty without such lights.
@@ -53,6 +61,17 @@ pub(super) struct Color {
     pub along: [Vec<f32>; 3],
     /// Directions up along z and down.
     pub halves: [Half; 2],
+}
+
+/// The surfaces of solids in a cube.
+#[derive(Clone, Copy, Debug, Default)]
+struct GridWall {
+    cube: usize,
+    /// The cube before it, whose light arrives.
+    before: usize,
+    normal: [f32; 3],
+    /// Albedo times the share of the cube's extinction.
+    albedo: [f32; 3],
 }
 
 /// Half of the directions: their moments, and the radiance on its directions.
@@ -99,9 +118,10 @@ pub(super) fn resize(grids: &mut Vec<Grid>, medium: &MediumCubes, everywhere: bo
             None => grid[0].load(medium),
         }
         grid[0].mark(everywhere, medium.above_floor);
+        grids[count].build_walls(medium, count);
         count += 1;
-        let Dims { ny, nz, .. } = grid[0].dims;
-        if grid[0].nx.max(ny).max(nz) <= SHORT {
+        let Grid { nx, dims: Dims { ny, nz, .. }, .. } = grids[count - 1];
+        if nx.max(ny).max(nz) <= SHORT {
             return count;
         }
     }
@@ -116,12 +136,21 @@ impl Grid {
             extinction: Vec::new(),
             filled: Vec::new(),
             wanted: Vec::new(),
+            walls: Vec::new(),
         }
     }
 
     /// Whether the light of a cube is read, the i-th of a row.
     pub fn wants(&self, i: usize, row: usize) -> bool {
         self.wanted[(row * self.dims.nx + i) / EIGHT]
+    }
+
+    /// Adds values to those of rows without padding.
+    pub fn add_unpadded(&self, from: &[f32], to: &mut Vec<f32>) {
+        to.resize(self.nx * self.dims.ny * self.dims.nz, 0.0);
+        for (to, from) in to.chunks_exact_mut(self.nx).zip(from.chunks_exact(self.dims.nx)) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        }
     }
 
     fn load(&mut self, medium: &MediumCubes) {
@@ -141,6 +170,46 @@ impl Grid {
             for i in 0..EIGHT {
                 self.extinction[to + i / 2] += 0.125 * fine.extinction[strip * EIGHT + i];
             }
+        }
+    }
+
+    /// The walls of a level, 2ⁿ times as coarse as the finest, and the light before them.
+    fn build_walls(&mut self, medium: &MediumCubes, n: usize) {
+        /// Sums over the walls in a cube.
+        #[derive(Default)]
+        struct Sum {
+            weight: f32,
+            albedo: [f32; 3],
+            place: [f32; 3],
+            normal: [f32; 3],
+        }
+        let from = medium.dims;
+        let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
+        for wall in &medium.walls {
+            let [i, j, k] = from.place(wall.cube).map(|i| i >> n);
+            let share = medium.extinction[wall.cube] * wall.share;
+            let sum = sums.entry(self.dims.index(i, j, k)).or_default();
+            sum.weight += share;
+            for a in 0..3 {
+                sum.albedo[a] += share * wall.albedo[a];
+                sum.place[a] += share * wall.place[a];
+                sum.normal[a] += share * wall.normal[a];
+            }
+        }
+        let (most, scale) = ([self.nx, self.dims.ny, self.dims.nz], (1 << n) as f32);
+        self.walls.clear();
+        for (cube, Sum { weight, albedo, place, normal }) in
+            sums.into_iter().filter(|(_, sum)| sum.weight > 0.0)
+        {
+            let normal = camera::unit(normal);
+            let [i, j, k] = std::array::from_fn(|a| {
+                let at = place[a] / (weight * scale) + BEFORE_WALL * normal[a];
+                at.clamp(0.0, most[a] as f32 - 0.5) as usize
+            });
+            let before = self.dims.index(i, j, k);
+            let all = scale * scale * scale * self.extinction[cube];
+            self.walls.push(GridWall { cube, before, normal, albedo: albedo.map(|albedo| albedo / all) });
+            self.filled[before / EIGHT] = true;
         }
     }
 
@@ -188,16 +257,22 @@ impl Grid {
 }
 
 impl Color {
-    /// Takes over a channel of the medium.
-    pub fn load(&mut self, medium: &MediumCubes, channel: usize, grid: &Grid) {
-        let MediumCubes { albedo, sun, emission, .. } = medium;
-        for (from, to) in [albedo, sun, emission].into_iter().zip(&mut self.medium) {
-            pad(&from[channel], medium.dims.nx, grid.dims, to);
+    /// Takes over a channel of the medium and of its sources.
+    pub fn load(&mut self, medium: &MediumCubes, sources: &Sources, channel: usize, grid: &Grid) {
+        self.channel = channel;
+        let Sources { sun, emission, lamps } = sources;
+        let all = [&medium.albedo[channel], &sun[channel], &emission[channel]];
+        for (from, to) in all.into_iter().zip(&mut self.medium) {
+            pad(from, medium.dims.nx, grid.dims, to);
         }
-        for (moment, to) in self.lamps.iter_mut().enumerate() {
-            match &medium.lamps {
-                Some(lamps) => pad(&lamps[channel][moment], medium.dims.nx, grid.dims, to),
-                None => to.clear(),
+        for (row, solid) in medium.solid.chunks_exact(medium.dims.nx).enumerate() {
+            let albedo = &mut self.medium[0][row * grid.dims.nx..];
+            albedo.iter_mut().zip(solid).for_each(|(albedo, solid)| *albedo *= 1.0 - solid);
+        }
+        for (from, to) in lamps[channel].iter().zip(&mut self.lamps) {
+            to.clear();
+            if !from.is_empty() {
+                pad(from, medium.dims.nx, grid.dims, to);
             }
         }
     }
@@ -233,19 +308,8 @@ impl Color {
         self.halves.iter_mut().for_each(|half| half.fit(grid.dims));
         self.g = phase.g;
         prepare_strips(self, grid, phase.forward);
-        let directions = directions();
         self.sun_phase = outside.sun_phase;
-        self.inflow = std::array::from_fn(|n| {
-            // Light that goes down comes from above.
-            let up = 0.5 - 0.5 * unit(directions[n].0)[1];
-            if let Some(floor) = outside.floor.as_ref().filter(|_| directions[n].0[1] > 0) {
-                return floor.open[channel];
-            }
-            if let Some(around) = &outside.around {
-                return around.smooth(channel, unit(directions[n].0).map(|x| -x));
-            }
-            outside.ground[channel] + (outside.sky[channel] - outside.ground[channel]) * up
-        });
+        self.inflow = outside.inflow(channel);
     }
 
     /// Turns the light of lamps on the finest level into what is scattered of it.
@@ -254,6 +318,18 @@ impl Color {
         for values in lamps {
             let scattered = values.iter_mut().zip(albedo.iter());
             scattered.for_each(|(value, albedo)| *value *= 0.25 * std::f32::consts::FRAC_1_PI * albedo);
+        }
+    }
+
+    /// Computes what the light so far sends in the next sweep.
+    pub fn scatter(&mut self, grid: &Grid) {
+        scatter(self, grid);
+        let [up, down] = &self.halves;
+        let (up, down) = (up.moments.all(), down.moments.all());
+        for wall in &grid.walls {
+            let at = |n: usize| up[n][wall.before] + down[n][wall.before];
+            let away: f32 = (0..3).map(|a| wall.normal[a] * at(a + 1)).sum();
+            self.even[wall.cube] += wall.albedo[self.channel] * greatest(at(0) - 2.0 * away, 0.0);
         }
     }
 
@@ -340,7 +416,7 @@ fn zeros(values: &mut Vec<f32>, dims: Dims) {
     values.resize(dims.cells(), 0.0);
 }
 
-/// Copies rows of `nx` into longer ones, with zeros at their ends.
+/// Copies rows of `nx` into longer ones, with zeros at their ends; without any rows, zeros.
 fn pad(from: &[f32], nx: usize, dims: Dims, to: &mut Vec<f32>) {
     zeros(to, dims);
     for (from, to) in from.chunks_exact(nx).zip(to.chunks_exact_mut(dims.nx)) {
@@ -394,8 +470,8 @@ fn prepare_kernel<S: Simd>(_: S, color: &mut Color, grid: &Grid, forward: f32) {
 }
 
 each_level! {
-    /// The source of the next sweep.
-    pub(super) fn scatter(color: &mut Color, grid: &Grid) = scatter_kernel;
+    /// The light that smoke scatters, and what it and solids send by themselves.
+    fn scatter(color: &mut Color, grid: &Grid) = scatter_kernel;
 }
 
 #[inline(always)]
