@@ -26,18 +26,47 @@ pub(super) fn fit<'t>(
     Ok(kept.insert(texture))
 }
 
-/// Copies `surface`, of so many pixels, to a part of the window: left, bottom, width and height in pixels.
-pub(super) fn blit(
-    surface: &SimpleFrameBuffer,
-    size: [u32; 2],
-    frame: &mut Frame,
-    [left, bottom, width, height]: [u32; 4],
-) {
-    let whole = Rect { left: 0, bottom: 0, width: size[0], height: size[1] };
+/// Copies `surface`, of so many pixels, to a part of the window: left, bottom, width and height in pixels. A picture of another shape, made
+/// before the view had its present one, keeps its own.
+pub(super) fn blit(surface: &SimpleFrameBuffer, size: [u32; 2], frame: &mut Frame, view: [u32; 4]) {
+    let [[left, bottom, width, height], to] = placed(size, view);
+    let from = Rect { left, bottom, width, height };
+    let [left, bottom, width, height] = to;
     let target = BlitTarget { left, bottom, width: width as i32, height: height as i32 };
-    let filter = match size == [width, height] {
+    let filter = match [from.width, from.height] == [width, height] {
         true => MagnifySamplerFilter::Nearest,
         false => MagnifySamplerFilter::Linear,
     };
-    frame.blit_from_simple_framebuffer(surface, &whole, &target, filter);
+    frame.blit_from_simple_framebuffer(surface, &from, &target, filter);
+}
+
+/// The part of a picture that a view shows, and where: a camera's angle is that of the height, so that what is too wide is cut, and what is
+/// too narrow leaves margins.
+fn placed(size: [u32; 2], [left, bottom, width, height]: [u32; 4]) -> [[u32; 4]; 2] {
+    let scale = height as f32 / size[1] as f32;
+    let wide = size[0] as f32 * scale;
+    // Sizes of small pictures are rounded.
+    if (wide - width as f32).abs() <= 2.0 * scale.max(1.0) {
+        return [[0, 0, size[0], size[1]], [left, bottom, width, height]];
+    }
+    let [cut, filled] = [(width as f32 / scale) as u32, wide as u32].map(|n| n.max(1));
+    if filled > width {
+        return [[(size[0] - cut) / 2, 0, cut, size[1]], [left, bottom, width, height]];
+    }
+    [[0, 0, size[0], size[1]], [left + (width - filled) / 2, bottom, filled, height]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_keep_their_shape_in_a_view_of_another() {
+        let view = [300, 0, 800, 600];
+        assert_eq!(placed([800, 600], view), [[0, 0, 800, 600], view]);
+        // Rounded up at a third of the size.
+        assert_eq!(placed([267, 200], view), [[0, 0, 267, 200], view]);
+        assert_eq!(placed([1100, 600], view), [[150, 0, 800, 600], view]);
+        assert_eq!(placed([250, 300], view), [[0, 0, 250, 300], [450, 0, 500, 600]]);
+    }
 }
