@@ -23,6 +23,9 @@ const MOST: usize = 64;
 /// Faces of which less is open are closed: hardly any flow would be squeezed through them at any speed.
 const LEAST: f32 = 0.02;
 
+/// Share of its width by which a part of a cell must be wider than all others.
+const SAME: f32 = 1e-3;
+
 /// Share of the largest imbalance that may remain.
 const TOLERANCE: f64 = 1e-7;
 
@@ -260,7 +263,9 @@ impl CutCells {
                 }
             }
             let best = (0..MOST).fold(0, |best, part| if wide[part] > wide[best] { part } else { best });
-            *main = if wide[best] > 0.0 { best as u8 } else { NONE };
+            // Of two parts that are as wide, a body along the diagonal of the cell, neither carries the flow: any choice would favour a side.
+            let rivals = wide.iter().filter(|width| **width > (1.0 - SAME) * wide[best]).count();
+            *main = if wide[best] > 0.0 && rivals == 1 { best as u8 } else { NONE };
         });
     }
 
