@@ -9,7 +9,7 @@ use super::lamp::Arriving;
 use super::light::{LightVolume, Lit};
 use super::medium::Medium;
 use super::scene::FLOOR_ENDS;
-use super::trilinear::trilinear;
+use super::trilinear::{spline, trilinear};
 use crate::grid::Dims;
 
 /// Light on a regular grid over that part of the floor where the smoke, or what stands in it, changes any; beyond, that
@@ -220,32 +220,83 @@ fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
     [std::array::from_fn(|a| lo[a] - blur[a]), std::array::from_fn(|a| hi[a] + blur[a])]
 }
 
-/// The radiance that a white floor sends of light from within the box, on a coarse grid.
+/// The radiance that a white floor sends of light from within the box: on a fine grid below the box and around, on a coarse one elsewhere.
 struct Within {
-    lo: [f32; 2],
-    spacing: [f32; 2],
-    values: Vec<[f32; 3]>,
+    fine: WithinGrid,
+    coarse: WithinGrid,
+    /// Width over which one gives way to the other \[m\].
+    margin: f32,
 }
 
 impl Within {
-    /// Nodes along each axis.
-    const NODES: usize = 48;
+    /// Nodes of the coarse grid along each axis.
+    const NODES: f32 = 48.0;
+    /// Width of the margin, in units of the longer horizontal side of the box.
+    const MARGIN: f32 = 0.25;
 
     fn cast(light: &LightVolume, lo: [f32; 2], hi: [f32; 2]) -> Option<Self> {
         let arriving = light.within_on_floor()?;
-        let spacing = [0, 1].map(|a| (hi[a] - lo[a]) / (Self::NODES - 1) as f32);
-        let node = |n: usize| {
-            let [x, z] = [n % Self::NODES, n / Self::NODES].map(|n| n as f32);
-            arriving([lo[0] + x * spacing[0], 0.0, lo[1] + z * spacing[1]])
-        };
-        let values = (0..Self::NODES * Self::NODES).into_par_iter().map(node).collect();
-        Some(Self { lo, spacing, values })
+        let extent = light.extent();
+        let margin = Self::MARGIN * extent[0].max(extent[2]);
+        // What glows just above the floor lights it over half a cube.
+        let spacing = 0.5 * light.cube_edge();
+        let fine =
+            WithinGrid::cast(&arriving, [-margin; 2], [0, 2].map(|a| extent[a] + margin), [spacing; 2]);
+        let coarse =
+            WithinGrid::cast(&arriving, lo, hi, [0, 1].map(|a| (hi[a] - lo[a]) / (Self::NODES - 1.0)));
+        Some(Self { fine, coarse, margin })
     }
 
     fn sample(&self, x: f32, z: f32) -> [f32; 3] {
-        let dims = Dims { nx: Self::NODES, ny: Self::NODES, nz: 1 };
+        let away = self.fine.within_edge(x, z) / self.margin;
+        if away >= 1.0 {
+            return self.fine.sample(x, z);
+        }
+        let coarse = self.coarse.sample(x, z);
+        if away <= 0.0 {
+            return coarse;
+        }
+        let fine = self.fine.sample(x, z);
+        std::array::from_fn(|c| coarse[c] + away * (fine[c] - coarse[c]))
+    }
+}
+
+/// Values on a regular part of the floor.
+struct WithinGrid {
+    lo: [f32; 2],
+    spacing: [f32; 2],
+    dims: Dims,
+    values: Vec<[f32; 3]>,
+}
+
+impl WithinGrid {
+    fn cast(
+        arriving: &(impl Fn([f32; 3]) -> [f32; 3] + Sync),
+        lo: [f32; 2],
+        hi: [f32; 2],
+        spacing: [f32; 2],
+    ) -> Self {
+        let [nx, ny] = [0, 1].map(|a| ((hi[a] - lo[a]) / spacing[a]).round() as usize + 1);
+        let dims = Dims { nx, ny, nz: 1 };
+        let node = |n: usize| {
+            let [x, z, _] = dims.place(n).map(|n| n as f32);
+            arriving([lo[0] + x * spacing[0], 0.0, lo[1] + z * spacing[1]])
+        };
+        let values = (0..dims.cells()).into_par_iter().map(node).collect();
+        Self { lo, spacing, dims, values }
+    }
+
+    /// Distance of a place in the part from its edge \[m\]; below 0 outside.
+    fn within_edge(&self, x: f32, z: f32) -> f32 {
+        let [width, depth] = [self.dims.nx, self.dims.ny].map(|n| (n - 1) as f32);
+        let [x, z] = [x - self.lo[0], z - self.lo[1]];
+        x.min(width * self.spacing[0] - x).min(z).min(depth * self.spacing[1] - z)
+    }
+
+    /// By splines: between its nodes the light has no creases.
+    fn sample(&self, x: f32, z: f32) -> [f32; 3] {
         let at = [(x - self.lo[0]) / self.spacing[0], (z - self.lo[1]) / self.spacing[1], 0.0];
-        trilinear(dims, at, |n| self.values[n])
+        spline(self.dims, at, |n| self.values[n])
     }
 }
 

@@ -429,6 +429,11 @@ impl LightVolume {
         (Dims { nx: dims.nx, ny: 1, nz: dims.nz }, h, self.floor_columns.clone())
     }
 
+    /// Edge of the cubes \[m\].
+    pub(super) fn cube_edge(&self) -> f32 {
+        self.mixture.h
+    }
+
     /// Whether anything glows, or scatters lights close by.
     pub(super) fn shines_within(&self) -> bool {
         self.within.shines
