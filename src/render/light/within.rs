@@ -12,8 +12,9 @@ use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
 
-/// Largest edge of a block, in distances from its middle.
+/// Largest edge of a block, in distances from its middle; and for surfaces, on which a jump between blocks would show.
 const OPENING: f32 = 0.6;
+const OPENING_ON_SURFACE: f32 = 0.4;
 /// Most steps through the medium to a block.
 const STEPS: f32 = 64.0;
 /// Distance before a wall at which the light that arrives is read \[cubes\].
@@ -197,6 +198,7 @@ impl Blocks {
     /// The light at a place \[m\], on a surface with a normal if one is given.
     fn gather(&self, place: [f32; 3], normal: Option<[f32; 3]>) -> Gathered {
         let mut all = Gathered::default();
+        let opening = if normal.is_some() { OPENING_ON_SURFACE } else { OPENING };
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
         while let Some((level, at)) = open.pop() {
@@ -210,7 +212,7 @@ impl Blocks {
             let middle = block.place.map(|x| x / block.weight);
             let way: [f32; 3] = std::array::from_fn(|a| place[a] - middle[a]);
             let square = way.iter().map(|x| x * x).sum::<f32>();
-            if level == 0 || edge * edge < OPENING * OPENING * square {
+            if level == 0 || edge * edge < opening * opening * square {
                 self.add(block, edge, place, way, normal, &mut all);
                 continue;
             }
