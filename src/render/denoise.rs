@@ -1,7 +1,7 @@
 //! Traced pictures without noise: the picture of the light volume shows all detail without noise, and what tracing changes of it varies
 //! slowly. So only the difference of the two is smoothed, as with a control variate (Rousselle et al. 2016).
 //!
-//! Bright specks, rare paths that met a light, are spread over the pixels around before. Where the traced picture is darker, the noiseless
+//! First, bright specks (rare paths that met a light) are spread over the pixels around. Where the traced picture is darker, the noiseless
 //! one is scaled by the ratio of both rather than reduced by their difference, which would leave false colours at rims.
 //!
 //! The filter is the edge-avoiding à-trous wavelet (Dammertz et al. 2010), whose weights follow the variance of the difference (Schied et
@@ -88,7 +88,7 @@ impl Traced<'_> {
         (0..self.mean.len()).into_par_iter().map(pixel).collect()
     }
 
-    /// Takes from each speck what it has more than the third brightest pixel around it, and gives it to all of these.
+    /// Spreads specks over the pixels around, down to the brightness of the third brightest of these.
     fn without_specks(&self, mut all: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
         let bright = |[r, g, b]: [f32; 3]| light([r, g, b, 0.0]);
         let speck = |n: usize| {
@@ -100,7 +100,7 @@ impl Traced<'_> {
                     (*most, other) = (most.max(other), most.min(other));
                 }
             });
-            // What varies as much as the noiseless picture is no speck.
+            // A tenth of the noiseless brightness is no speck.
             let most = SPECK * most[2] + 0.1 * light(self.guide[n]);
             (own > most).then(|| (n, most / own))
         };

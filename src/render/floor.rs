@@ -238,7 +238,7 @@ impl Within {
         let arriving = light.within_on_floor()?;
         let extent = light.extent();
         let margin = Self::MARGIN * extent[0].max(extent[2]);
-        // What glows just above the floor lights it over half a cube.
+        // Glow just above the floor lights a part of it half a cube wide.
         let spacing = 0.5 * light.cube_edge();
         let fine =
             WithinGrid::cast(&arriving, [-margin; 2], [0, 2].map(|a| extent[a] + margin), [spacing; 2]);

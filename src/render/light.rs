@@ -9,8 +9,8 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
-//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). What glows, and what
-//! scatters lights close by, lights the rest along straight rays (`light/within.rs`).
+//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke, and smoke
+//! around a lamp, light the rest along straight rays (`light/within.rs`).
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
@@ -409,13 +409,8 @@ impl LightVolume {
 
     /// The same under light from outside that nothing takes.
     pub(super) fn open_floor(medium: &Medium) -> [f32; 3] {
-        let outside = Outside {
-            sun_phase: [1.0; ordinates::DIRECTIONS],
-            sky: medium.sky,
-            ground: medium.ground,
-            around: medium.around.clone(),
-            floor: None,
-        };
+        let Medium { sky, ground, ref around, .. } = *medium;
+        let outside = Outside { sky, ground, around: around.clone(), ..Outside::default() };
         std::array::from_fn(|c| {
             let inflow = outside.inflow(c);
             on_floor(|n| inflow[n])
@@ -439,7 +434,7 @@ impl LightVolume {
         self.within.shines
     }
 
-    /// Radiance that a white floor sends of what glows, and of lamps close by without their own light; `None` if nothing does.
+    /// Radiance that a white floor sends of glowing smoke and of scattered light of lamps close by; `None` without any.
     pub(super) fn within_on_floor(&self) -> Option<impl Fn([f32; 3]) -> [f32; 3] + Sync + '_> {
         self.within.shines.then_some(|p| self.within.on_surface(p, UP))
     }

@@ -70,7 +70,7 @@ pub(super) struct Wall {
     pub cube: usize,
     /// Its share of the extinction of the cube.
     pub share: f32,
-    /// Whether it cuts the cube, rather than lie beside it.
+    /// Whether the surface passes through the cube.
     pub cuts: bool,
     /// A place of the surface \[cubes\], and its normal.
     pub place: [f32; 3],
@@ -132,7 +132,7 @@ impl Default for MediumCubes {
 }
 
 /// Light from outside.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Outside {
     /// Share of the sun's light scattered into each direction, but not in the forward peak, over an even one.
     pub sun_phase: [f32; DIRECTIONS],
@@ -280,7 +280,7 @@ impl Solver {
         })
     }
 
-    /// What the cubes send by themselves.
+    /// Computes the radiance that the cubes send by themselves.
     pub fn send(
         &mut self,
         medium: &MediumCubes,
@@ -303,7 +303,7 @@ impl Solver {
         self.add_sent(out);
     }
 
-    /// Adds what the cubes send after the last solution.
+    /// Adds the radiance that the cubes send after the last solution.
     pub fn add_sent(&mut self, out: &mut [Sent; 3]) {
         let grid = &self.grids[0];
         for (levels, out) in self.colors.iter_mut().zip(out) {

@@ -117,7 +117,7 @@ impl LightVolume {
         all
     }
 
-    /// What a cube scatters of light from within along a way \[m\], for an albedo of 1.
+    /// Radiance that a cube scatters along a way \[m\] of light from within, for an albedo of 1.
     fn within_towards(&self, cube: usize, way: [f32; 3], medium: &Medium) -> [f32; 3] {
         if !self.within.shines {
             return [0.0; 3];

@@ -1,4 +1,4 @@
-//! Light from within the box: what glows, and what smoke and solids send of further lights close by.
+//! Light from within the box: of glowing smoke, and of lamps close by that smoke and solids scatter.
 //!
 //! Along fourteen ordinates the light of something small and bright would arrive as beams. So it is scattered by ordinates of its own, and
 //! what all cubes then send is summed up once more for each place that reads it, along straight rays: the last-collided flux
@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::ordinates::{DIRECTIONS, MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
+use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Phase;
@@ -28,19 +28,19 @@ pub(super) struct Within {
     pub sources: Sources,
     solver: Solver,
     scratch: [Moments; 3],
-    /// What is scattered once or reflected of their light.
+    /// Their light after the first scattering or reflection.
     collided: Sources,
-    /// What the cubes send.
+    /// Radiance that the cubes send.
     sent: [Sent; 3],
-    /// Whether there are any.
+    /// Whether any of them sends light.
     pub shines: bool,
     blocks: Blocks,
-    /// φ and J in the cubes that are read, of what smoke sends and of what walls send; 0 elsewhere.
+    /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
     pub of_walls: [Moments; 3],
 }
 
-/// What the cubes send, in cubes, blocks of eight of them, and so on.
+/// Power of the cubes, one by one, in blocks of eight, and so on.
 #[derive(Debug, Default)]
 struct Blocks {
     /// Edge of a cube \[m\].
@@ -59,7 +59,7 @@ struct Level {
     blocks: Vec<Block>,
 }
 
-/// What a block sends, for the three colours.
+/// Power of a block, for the three colours.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     /// Integral of extinction × radiance over the volume \[W/sr\], and what the direction adds to it along each axis.
@@ -94,19 +94,13 @@ impl Within {
         sweeps: Sweeps,
         reads: impl Fn(usize) -> bool + Sync,
     ) {
-        let dark = Outside {
-            sun_phase: [1.0; DIRECTIONS],
-            sky: [0.0; 3],
-            ground: [0.0; 3],
-            around: None,
-            floor: None,
-        };
+        let dark = Outside::default();
         let Self { sources, solver, blocks, collided, sent, .. } = self;
         solver.send(medium, sources, phase, &dark, sent);
         blocks.build(medium, phase, sent);
         let of = [&mut self.of_smoke, &mut self.of_walls];
         blocks.gather_in_cubes(medium.dims, of, |n| medium.extinction[n] > 0.0);
-        // What arrives of it, as the light of lamps.
+        // Its first collisions scatter like the light of lamps.
         for c in 0..3 {
             let [smoke, walls] = [self.of_smoke[c].all(), self.of_walls[c].all()];
             for (moment, arrives) in collided.lamps[c].iter_mut().enumerate() {
@@ -247,7 +241,8 @@ impl Blocks {
             }
             return;
         }
-        let distance = square.sqrt();
+        // A wall may read its light in the very middle of a cube, which then has no direction.
+        let distance = square.sqrt().max(1e-9);
         let unit = way.map(|x| x / distance);
         let cosine = normal.map_or(1.0, |n| -(0..3).map(|a| n[a] * unit[a]).sum::<f32>());
         if cosine <= 0.0 {
