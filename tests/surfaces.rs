@@ -189,6 +189,13 @@ fn means_at(places: &[[f32; 3]], radius: f32, picture: &[[f32; 4]]) -> Vec<f32> 
     places.iter().map(near).collect()
 }
 
+/// Brightness of the surroundings of places by light volume, over that by light paths.
+fn ratios_at(places: &[[f32; 3]], radius: f32, snapshot: &Snapshot, look: &Look) -> Vec<f32> {
+    let [fast, traced] =
+        both_from(&in_front(), snapshot, look).map(|picture| means_at(places, radius, &picture));
+    fast.iter().zip(&traced).map(|(fast, traced)| fast / traced).collect()
+}
+
 /// A black ball that glows, in the dark.
 fn ball_that_glows(albedo: f32) -> Look {
     let dark = Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], background: [[0.0; 3]; 2], ..look() };
@@ -216,9 +223,7 @@ fn glow_lights_smoke_in_any_direction_as_traced() {
             let hot = ball([0.5; 3], 0.08);
             [hot, puffs.iter().map(|&puff| ball(puff, 0.06)).sum(), 0.0, 100.0 * hot]
         });
-        let [fast, traced] = both_from(&in_front(), &snapshot, &ball_that_glows(0.9));
-        let [fast, traced] = [fast, traced].map(|picture| means_at(&puffs, 0.05, &picture));
-        let ratios: Vec<f32> = fast.iter().zip(&traced).map(|(fast, traced)| fast / traced).collect();
+        let ratios = ratios_at(&puffs, 0.05, &snapshot, &ball_that_glows(0.9));
         println!("{cells} cells: {ratios:.2?}");
         assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{cells} cells: {ratios:?}");
     }
@@ -236,9 +241,7 @@ fn glow_lights_solids_in_any_direction_as_traced() {
     let ball = |&at: &[f32; 3]| Solid::new(SolidShape::Sphere { radius: 0.07 }, at).pose(0.0, 0.0);
     snapshot.solids = places.iter().map(ball).collect();
     let look = Look { solids: vec![[0.5; 3]; places.len()], ..ball_that_glows(0.0) };
-    let [fast, traced] = both_from(&in_front(), &snapshot, &look);
-    let [fast, traced] = [fast, traced].map(|picture| means_at(&places, 0.065, &picture));
-    let ratios: Vec<f32> = fast.iter().zip(&traced).map(|(fast, traced)| fast / traced).collect();
+    let ratios = ratios_at(&places, 0.065, &snapshot, &look);
     println!("{ratios:.2?}");
     assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{ratios:?}");
 }

@@ -234,7 +234,8 @@ impl LightVolume {
         if single {
             phase = Phase { forward: 0.0, g: 0.0 };
         }
-        self.fill_cubes(&medium, phase, look, |mixture, emission| {
+        self.cubes.phase = phase;
+        self.fill_cubes(&medium, look, |mixture, emission| {
             mixture.glow(&medium, cells, emission, gather);
         });
         let outside = Outside {
@@ -251,10 +252,10 @@ impl LightVolume {
         };
         let everywhere = !self.solids.is_empty();
         let Self { solver, cubes, sources, light, .. } = self;
-        solver.solve(cubes, sources, phase, &outside, sweeps, everywhere, light);
+        solver.solve(cubes, sources, &outside, sweeps, everywhere, light);
         if self.within.shines {
             let read = self.cubes_read();
-            self.within.solve(&self.cubes, phase, sweeps, |n| read[n]);
+            self.within.solve(&self.cubes, sweeps, |n| read[n]);
         }
         self.extend_into_solids();
         self.halve_if_fine();
@@ -291,13 +292,7 @@ impl LightVolume {
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
-    fn fill_cubes(
-        &mut self,
-        medium: &Medium,
-        phase: Phase,
-        look: &Look,
-        glow: impl FnOnce(&Mixture, &mut [Vec<f32>; 3]),
-    ) {
+    fn fill_cubes(&mut self, medium: &Medium, look: &Look, glow: impl FnOnce(&Mixture, &mut [Vec<f32>; 3])) {
         let single = look.scattering == Scattering::Single;
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
@@ -326,12 +321,12 @@ impl LightVolume {
             emission.iter_mut().for_each(|sent| sent.resize(dims.cells(), 0.0));
             glow(&self.mixture, emission);
         }
-        self.stand(medium, phase, look);
+        self.stand(medium, look);
         (self.sources.lamps, self.within.sources.lamps) = Default::default();
         if !single {
-            self.light_cubes(medium, phase);
-            self.sources.lamps = self.lamps_in_cubes(medium, phase, true);
-            self.within.sources.lamps = self.lamps_in_cubes(medium, phase, false);
+            self.light_cubes(medium);
+            self.sources.lamps = self.lamps_in_cubes(medium, true);
+            self.within.sources.lamps = self.lamps_in_cubes(medium, false);
         }
         let Sources { emission, lamps, .. } = &self.within.sources;
         self.within.shines = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);

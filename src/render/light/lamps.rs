@@ -15,7 +15,7 @@ use crate::render::camera::{Ray, box_span};
 use crate::render::exp::exp;
 use crate::render::glossy::Facet;
 use crate::render::lamp::{Arriving, Lamp};
-use crate::render::medium::{Medium, Phase};
+use crate::render::medium::Medium;
 use crate::render::trilinear::trilinear;
 
 /// A light, and what lies between it and each point.
@@ -207,7 +207,7 @@ impl LightVolume {
 
     /// The light in each cube that further lights, those far away or those close by, send directly: its sum, and the sum of each times the
     /// direction it goes in; the means over points, weighted with their density. Empty without such lights.
-    pub(super) fn lamps_in_cubes(&self, medium: &Medium, phase: Phase, far: bool) -> [[Vec<f32>; 4]; 3] {
+    pub(super) fn lamps_in_cubes(&self, medium: &Medium, far: bool) -> [[Vec<f32>; 4]; 3] {
         let lamps: Vec<&Lit> = self.lamps.iter().filter(|lit| lit.lamp.is_far() == far).collect();
         if lamps.is_empty() {
             return Default::default();
@@ -233,8 +233,9 @@ impl LightVolume {
                         let here = density[row + i];
                         sums[at].density += here;
                         for lit in lamps {
-                            let scale: [f32; 3] =
-                                std::array::from_fn(|c| 1.0 - albedo[c][slab * plane + at] * phase.forward);
+                            let scale: [f32; 3] = std::array::from_fn(|c| {
+                                1.0 - albedo[c][slab * plane + at] * self.cubes.phase.forward
+                            });
                             let hidden = lit.shade.get(row + i).map_or(1.0, |shade| exp(-shade));
                             let arrives: [f32; 3] = std::array::from_fn(|c| {
                                 let passes =

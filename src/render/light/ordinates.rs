@@ -48,6 +48,8 @@ pub(super) struct MediumCubes {
     pub albedo: [Vec<f32>; 3],
     /// Share of the extinction that solids have; empty without solids.
     pub solid: Vec<f32>,
+    /// Phase function without its forward peak.
+    pub phase: Phase,
     /// Surfaces of solids.
     pub walls: Vec<Wall>,
 }
@@ -85,25 +87,20 @@ impl MediumCubes {
     }
 
     /// Share of the extinction that is left without the forward peak.
-    pub fn unpeaked(&self, channel: usize, n: usize, phase: Phase) -> f32 {
-        1.0 - self.scattered(channel, n) * phase.forward
+    pub fn unpeaked(&self, channel: usize, n: usize) -> f32 {
+        1.0 - self.scattered(channel, n) * self.phase.forward
     }
 }
 
 impl Sources {
     /// Adds the radiance of walls on which an irradiance / π arrives.
-    pub fn reflect(
-        &mut self,
-        medium: &MediumCubes,
-        phase: Phase,
-        mut arriving: impl FnMut(&Wall) -> [f32; 3],
-    ) {
+    pub fn reflect(&mut self, medium: &MediumCubes, mut arriving: impl FnMut(&Wall) -> [f32; 3]) {
         for wall in &medium.walls {
             let arrives = arriving(wall);
             for c in 0..3 {
                 let emission = &mut self.emission[c];
                 emission.resize(medium.dims.cells(), 0.0);
-                let left = medium.unpeaked(c, wall.cube, phase);
+                let left = medium.unpeaked(c, wall.cube);
                 emission[wall.cube] += wall.share * left * wall.albedo[c] * arrives[c];
             }
         }
@@ -126,6 +123,7 @@ impl Default for MediumCubes {
             extinction: Vec::new(),
             albedo: Default::default(),
             solid: Vec::new(),
+            phase: Phase { forward: 0.0, g: 0.0 },
             walls: Vec::new(),
         }
     }
@@ -218,12 +216,10 @@ pub(super) struct Solver {
 impl Solver {
     /// Solves for the light of `sources` and from `outside` in `medium`, without the sun's own: in all cubes, or only in those near
     /// the medium and the floor. `out` has the moments of a clear sky elsewhere.
-    #[expect(clippy::too_many_arguments)]
     pub fn solve(
         &mut self,
         medium: &MediumCubes,
         sources: &Sources,
-        phase: Phase,
         outside: &Outside,
         sweeps: Sweeps,
         everywhere: bool,
@@ -240,7 +236,7 @@ impl Solver {
                     Some(fine) => level[0].coarsen(fine, &grids[n - 1], grid),
                     None => level[0].load(medium, sources, channel, grid),
                 }
-                level[0].prepare(grid, phase, outside, channel);
+                level[0].prepare(grid, medium.phase, outside, channel);
                 if n == 0 {
                     level[0].scatter_lamps();
                     level[0].keep_radiance(grid);
@@ -281,20 +277,13 @@ impl Solver {
     }
 
     /// Computes the radiance that the cubes send by themselves.
-    pub fn send(
-        &mut self,
-        medium: &MediumCubes,
-        sources: &Sources,
-        phase: Phase,
-        outside: &Outside,
-        out: &mut [Sent; 3],
-    ) {
+    pub fn send(&mut self, medium: &MediumCubes, sources: &Sources, outside: &Outside, out: &mut [Sent; 3]) {
         levels::resize(&mut self.grids, medium, false);
         for (channel, (levels, out)) in self.colors.iter_mut().zip(out.iter_mut()).enumerate() {
             levels.resize_with(levels.len().max(1), Color::default);
             let (grid, color) = (&self.grids[0], &mut levels[0]);
             color.load(medium, sources, channel, grid);
-            color.prepare(grid, phase, outside, channel);
+            color.prepare(grid, medium.phase, outside, channel);
             color.scatter_lamps();
             color.halves.iter_mut().for_each(Half::clear);
             out.even.clear();
@@ -404,6 +393,7 @@ mod tests {
             above_floor: 3,
             extinction: (0..cells).map(|n| extinction(at(n))).collect(),
             albedo: three(albedo),
+            phase: Phase { forward: 0.0, g: 0.5 },
             ..MediumCubes::default()
         };
         let sources = Sources { sun: three(0.0), emission: three(0.0), ..Sources::default() };
@@ -414,9 +404,8 @@ mod tests {
             around: None,
             floor: None,
         };
-        let phase = Phase { forward: 0.0, g: 0.5 };
         let mut out = <[Moments; 3]>::default();
-        Solver::default().solve(&medium, &sources, phase, &outside, &[4, 12, 40], everywhere, &mut out);
+        Solver::default().solve(&medium, &sources, &outside, &[4, 12, 40], everywhere, &mut out);
         let [_, _, blue] = out;
         blue
     }

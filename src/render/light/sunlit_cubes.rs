@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use super::LightVolume;
 use super::light_chunk::{CHUNK, Lane};
 use crate::render::exp::exp;
-use crate::render::medium::{Medium, Phase};
+use crate::render::medium::Medium;
 use crate::simd::{Simd, each_level};
 
 impl LightVolume {
     /// The sun in each cube: the mean over its points, weighted with their density, of what arrives.
-    pub(super) fn light_cubes(&mut self, medium: &Medium, phase: Phase) {
+    pub(super) fn light_cubes(&mut self, medium: &Medium) {
         let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
         let dims = self.mixture.dims;
         let cube = |a: usize, n: usize| {
@@ -25,7 +25,7 @@ impl LightVolume {
         sums.clear();
         sums.resize(dims.cells(), [0.0; 4]);
         let (density, depth, albedo) = (&self.density, &self.depth, &self.cubes.albedo);
-        let shade = &self.shade;
+        let (shade, forward) = (&self.shade, self.cubes.phase.forward);
         sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
             let mut strip = Arriving::default();
             for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
@@ -46,7 +46,7 @@ impl LightVolume {
                         let to = xs[start..start + count].iter().map(|x| first + x);
                         for (n, at) in to.clone().enumerate() {
                             (0..3).for_each(|c| {
-                                strip.scale[c][n] = 1.0 - albedo[c][slab * plane + at] * phase.forward
+                                strip.scale[c][n] = 1.0 - albedo[c][slab * plane + at] * forward
                             });
                         }
                         arrive(&mut strip, half);

@@ -7,7 +7,7 @@ use crate::look::Look;
 use crate::render::camera::unit;
 use crate::render::exp::exp;
 use crate::render::floor::open_sky;
-use crate::render::medium::{Medium, Phase};
+use crate::render::medium::Medium;
 use crate::render::solid::Solid;
 
 /// Optical depth of a cube full of a solid.
@@ -18,7 +18,7 @@ const LAYERS: usize = 2;
 impl LightVolume {
     /// Makes cubes opaque as far as solids fill them. Their surfaces send what they reflect of direct light: of the sun and lamps far
     /// away from outside, of lamps close by from within.
-    pub(super) fn stand(&mut self, medium: &Medium, phase: Phase, look: &Look) {
+    pub(super) fn stand(&mut self, medium: &Medium, look: &Look) {
         let (dims, h) = (self.mixture.dims, self.mixture.h);
         self.filled.clear();
         self.cubes.walls.clear();
@@ -79,7 +79,7 @@ impl LightVolume {
         }
         for (n, sources) in [sources, &mut within.sources].into_iter().enumerate() {
             let mut arrives = arrives.iter();
-            sources.reflect(cubes, phase, |_| arrives.next().map_or([0.0; 3], |light| light[n]));
+            sources.reflect(cubes, |_| arrives.next().map_or([0.0; 3], |light| light[n]));
         }
     }
 

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
 use crate::render::exp::exp;
-use crate::render::medium::Phase;
 
 /// Largest edge of a block, in distances from its middle; and for surfaces, on which a jump between blocks would show.
 const OPENING: f32 = 0.6;
@@ -87,17 +86,11 @@ struct Gathered {
 
 impl Within {
     /// Solves for the light of the sources, and sums it up in the cubes that `reads` chooses.
-    pub fn solve(
-        &mut self,
-        medium: &MediumCubes,
-        phase: Phase,
-        sweeps: Sweeps,
-        reads: impl Fn(usize) -> bool + Sync,
-    ) {
+    pub fn solve(&mut self, medium: &MediumCubes, sweeps: Sweeps, reads: impl Fn(usize) -> bool + Sync) {
         let dark = Outside::default();
         let Self { sources, solver, blocks, collided, sent, .. } = self;
-        solver.send(medium, sources, phase, &dark, sent);
-        blocks.build(medium, phase, sent);
+        solver.send(medium, sources, &dark, sent);
+        blocks.build(medium, sent);
         let of = [&mut self.of_smoke, &mut self.of_walls];
         blocks.gather_in_cubes(medium.dims, of, |n| medium.extinction[n] > 0.0);
         // Its first collisions scatter like the light of lamps.
@@ -110,13 +103,13 @@ impl Within {
             }
             collided.emission[c].clear();
         }
-        collided.reflect(medium, phase, |wall| {
+        collided.reflect(medium, |wall| {
             let outside = std::array::from_fn(|a| (wall.place[a] + OUTSIDE * wall.normal[a]) * medium.h);
             blocks.gather(outside, Some(wall.normal)).on_surface
         });
-        solver.solve(medium, collided, phase, &dark, sweeps, false, &mut self.scratch);
+        solver.solve(medium, collided, &dark, sweeps, false, &mut self.scratch);
         solver.add_sent(sent);
-        blocks.build(medium, phase, sent);
+        blocks.build(medium, sent);
         blocks.gather_in_cubes(medium.dims, [&mut self.of_smoke, &mut self.of_walls], reads);
     }
 
@@ -127,13 +120,12 @@ impl Within {
 }
 
 impl Blocks {
-    fn build(&mut self, medium: &MediumCubes, phase: Phase, sent: &[Sent; 3]) {
+    fn build(&mut self, medium: &MediumCubes, sent: &[Sent; 3]) {
         let dims = medium.dims;
         self.h = medium.h;
         let volume = self.h * self.h * self.h;
-        let scaled = |n: usize| -> [f32; 3] {
-            std::array::from_fn(|c| medium.extinction[n] * medium.unpeaked(c, n, phase))
-        };
+        let scaled =
+            |n: usize| -> [f32; 3] { std::array::from_fn(|c| medium.extinction[n] * medium.unpeaked(c, n)) };
         self.extinction.clear();
         self.extinction.extend((0..dims.cells()).map(scaled));
         let mut normals = vec![[0.0; 3]; if medium.walls.is_empty() { 0 } else { dims.cells() }];
