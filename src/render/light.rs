@@ -15,6 +15,8 @@
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
 mod gather;
+mod gathered;
+mod glow_blocks;
 mod lamps;
 mod light_chunk;
 mod mixture;
@@ -171,7 +173,7 @@ impl LightVolume {
             cells.gather(snapshot);
         }
         self.gather(snapshot);
-        self.cast(look, &cells);
+        self.cast(look, &cells, None);
     }
 
     /// The first half of [`LightVolume::bake`]: the smoke of a snapshot at points, as many as the last look asked for, and
@@ -214,14 +216,8 @@ impl LightVolume {
     }
 
     /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
-    /// smoke that glows needs them.
-    pub(super) fn cast(&mut self, look: &Look, cells: &Cells) {
-        self.cast_part(look, cells, |_, _| ());
-    }
-
-    /// As [`LightVolume::cast`], where `gather` brings to all ranks the values that each has computed for its planes of cells, as many
-    /// for each as it is told.
-    pub(super) fn cast_part(&mut self, look: &Look, cells: &Cells, gather: impl Fn(&mut [[f32; 3]], usize)) {
+    /// smoke that glows needs them. `part` is that of this rank.
+    pub(super) fn cast(&mut self, look: &Look, cells: &Cells, part: Option<&Part>) {
         let field = Points { dims: self.points, spacing: self.spacing, values: &self.density };
         self.sun = Lamp::sun(look);
         gather_sun(field, look, &self.sun, &mut self.scratch.discs, &mut self.depth);
@@ -235,9 +231,9 @@ impl LightVolume {
             phase = Phase { forward: 0.0, g: 0.0 };
         }
         self.cubes.phase = phase;
-        self.fill_cubes(&medium, look, |mixture, emission| {
-            mixture.glow(&medium, cells, emission, gather);
-        });
+        self.fill_cubes(&medium, look);
+        self.within.glow.build(&medium, cells, &self.cubes, part);
+        self.within.note_sources();
         let outside = Outside {
             sun_phase: cut_phase(&medium, medium.sun_direction.map(|x| -x)),
             sky: medium.sky,
@@ -255,7 +251,9 @@ impl LightVolume {
         solver.solve(cubes, sources, &outside, sweeps, everywhere, light);
         if self.within.shines {
             let read = self.cubes_read();
-            self.within.solve(&self.cubes, sweeps, |n| read[n]);
+            let thinned = self.within.glow.thinned(&self.cubes, self.mixture.edge);
+            let cubes = thinned.as_ref().unwrap_or(&self.cubes);
+            self.within.solve(cubes, look.floor, sweeps, |n| read[n]);
         }
         self.extend_into_solids();
         self.halve_if_fine();
@@ -292,7 +290,7 @@ impl LightVolume {
     }
 
     /// Extinction, albedo and sources of the cubes. Light that is scattered once never meets an albedo.
-    fn fill_cubes(&mut self, medium: &Medium, look: &Look, glow: impl FnOnce(&Mixture, &mut [Vec<f32>; 3])) {
+    fn fill_cubes(&mut self, medium: &Medium, look: &Look) {
         let single = look.scattering == Scattering::Single;
         let Mixture { dims, h, .. } = self.mixture;
         let cubes = &mut self.cubes;
@@ -302,8 +300,7 @@ impl LightVolume {
         cubes.extinction.clear();
         cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
         // Empty cubes have the albedo of all smoke, for what is interpolated next to them.
-        let all = smoke.iter().fold([0.0; 3], |all, c| std::array::from_fn(|n| all[n] + c[n]));
-        let of_all = if single { [0.0; 3] } else { medium.albedo(all) };
+        let of_all = if single { [0.0; 3] } else { medium.albedo(self.mixture.all()) };
         for c in 0..3 {
             cubes.albedo[c].clear();
             cubes.albedo[c].resize(dims.cells(), of_all[c]);
@@ -316,11 +313,6 @@ impl LightVolume {
             sources.emission.iter_mut().for_each(Vec::clear);
             sources.sun.iter_mut().for_each(Vec::clear);
         }
-        if medium.glow[0] > 0.0 {
-            let emission = &mut self.within.sources.emission;
-            emission.iter_mut().for_each(|sent| sent.resize(dims.cells(), 0.0));
-            glow(&self.mixture, emission);
-        }
         self.stand(medium, look);
         (self.sources.lamps, self.within.sources.lamps) = Default::default();
         if !single {
@@ -328,8 +320,6 @@ impl LightVolume {
             self.sources.lamps = self.lamps_in_cubes(medium, true);
             self.within.sources.lamps = self.lamps_in_cubes(medium, false);
         }
-        let Sources { emission, lamps, .. } = &self.within.sources;
-        self.within.shines = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
     }
 
     /// Size of the box \[m\].
@@ -431,7 +421,7 @@ impl LightVolume {
 
     /// Radiance that a white floor sends of glowing smoke and of scattered light of lamps close by; `None` without any.
     pub(super) fn within_on_floor(&self) -> Option<impl Fn([f32; 3]) -> [f32; 3] + Sync + '_> {
-        self.within.shines.then_some(|p| self.within.on_surface(p, UP))
+        self.within.shines.then_some(|p| self.within.on_surface(&self.cubes, p, UP))
     }
 
     /// The depth of the smoke towards the sun at each point.

@@ -36,7 +36,7 @@ impl LitSmoke {
         if self.lit_for.as_ref() == Some(&key) {
             return false;
         }
-        self.light.cast(look, &self.cells);
+        self.light.cast(look, &self.cells, None);
         self.floor.cast(&self.light, &Medium::of(look, self.light.extent()));
         self.lit_for = Some(key);
         true
@@ -44,7 +44,7 @@ impl LitSmoke {
 
     /// As [`LitSmoke::illuminate`], of the part of one rank; without `floor` the light on the floor stays as it is.
     pub fn illuminate_part(&mut self, look: &Look, part: &Part, floor: bool) {
-        self.light.cast_part(look, &self.cells, |sums, each| part.gather(sums, |k| k * each));
+        self.light.cast(look, &self.cells, Some(part));
         if floor {
             self.floor.cast(&self.light, &Medium::of(look, self.light.extent()));
         }

@@ -7,13 +7,12 @@
 
 use rayon::prelude::*;
 
+use super::gathered::{Gathered, OPENING, OPENING_ON_SURFACE};
+use super::glow_blocks::GlowBlocks;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 
-/// Largest edge of a block, in distances from its middle; and for surfaces, on which a jump between blocks would show.
-const OPENING: f32 = 0.6;
-const OPENING_ON_SURFACE: f32 = 0.4;
 /// Most steps through the medium to a block.
 const STEPS: f32 = 64.0;
 /// Distance before a wall at which the light that arrives is read \[cubes\].
@@ -25,6 +24,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Within {
     pub sources: Sources,
+    pub glow: GlowBlocks,
     solver: Solver,
     scratch: [Moments; 3],
     /// Their light after the first scattering or reflection.
@@ -34,6 +34,8 @@ pub(super) struct Within {
     /// Whether any of them sends light.
     pub shines: bool,
     blocks: Blocks,
+    /// Extinction of the solids in each cube \[1/m\]; empty without any.
+    solid: Vec<f32>,
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
     pub of_walls: [Moments; 3],
@@ -69,30 +71,50 @@ struct Block {
     /// Of walls: mean intensity over all directions, and the sum of each times twice its normal.
     walls: [f32; 3],
     normals: [[f32; 3]; 3],
+    /// Of the floor: mean intensity over all directions.
+    floor: [f32; 3],
     /// Middle of all power \[m\], times the weight.
     place: [f32; 3],
     weight: f32,
 }
 
-/// The light at a place, for three colours.
-#[derive(Clone, Copy, Debug, Default)]
-struct Gathered {
-    /// φ and J of what smoke sends, and of what walls send.
-    of_smoke: [[f32; 4]; 3],
-    of_walls: [[f32; 4]; 3],
-    /// Irradiance / π of a surface with a given normal.
-    on_surface: [f32; 3],
-}
-
 impl Within {
+    /// Finds out whether anything shines.
+    pub fn note_sources(&mut self) {
+        let Sources { emission, lamps, .. } = &self.sources;
+        let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
+        self.shines = lit || self.glow.shines();
+    }
+
     /// Solves for the light of the sources, and sums it up in the cubes that `reads` chooses.
-    pub fn solve(&mut self, medium: &MediumCubes, sweeps: Sweeps, reads: impl Fn(usize) -> bool + Sync) {
+    /// `floor` is the albedo of a floor below the box.
+    pub fn solve(
+        &mut self,
+        medium: &MediumCubes,
+        floor: Option<[f32; 3]>,
+        sweeps: Sweeps,
+        reads: impl Fn(usize) -> bool + Sync,
+    ) {
         let dark = Outside::default();
-        let Self { sources, solver, blocks, collided, sent, .. } = self;
-        solver.send(medium, sources, &dark, sent);
-        blocks.build(medium, sent);
+        self.solid.clear();
+        self.solid.extend(medium.solid.iter().zip(&medium.extinction).map(|(solid, all)| solid * all));
+        self.solver.send(medium, &self.sources, &dark, &mut self.sent);
+        self.build(medium, floor);
+        let Self { glow, solver, blocks, solid, collided, sent, .. } = self;
         let of = [&mut self.of_smoke, &mut self.of_walls];
-        blocks.gather_in_cubes(medium.dims, of, |n| medium.extinction[n] > 0.0);
+        let is_medium = |n: usize| medium.extinction[n] > 0.0;
+        gather_in_cubes(medium, of, is_medium, |place, all| blocks.gather(place, None, all));
+        let mut glowing = <[[Moments; 3]; 2]>::default();
+        let [of_glow, none] = &mut glowing;
+        gather_in_cubes(
+            medium,
+            [of_glow, none],
+            |n| is_medium(n) || reads(n),
+            |place, all| {
+                glow.gather_at(place, None, |a, b| solid_depth(solid, medium, a, b), all);
+            },
+        );
+        add(of_glow, &mut self.of_smoke);
         // Its first collisions scatter like the light of lamps.
         for c in 0..3 {
             let [smoke, walls] = [self.of_smoke[c].all(), self.of_walls[c].all()];
@@ -105,22 +127,47 @@ impl Within {
         }
         collided.reflect(medium, |wall| {
             let outside = std::array::from_fn(|a| (wall.place[a] + OUTSIDE * wall.normal[a]) * medium.h);
-            blocks.gather(outside, Some(wall.normal)).on_surface
+            let mut all = Gathered::default();
+            blocks.gather(outside, Some(wall.normal), &mut all);
+            glow.gather_at(outside, Some(wall.normal), |a, b| solid_depth(solid, medium, a, b), &mut all);
+            all.on_surface
         });
         solver.solve(medium, collided, &dark, sweeps, false, &mut self.scratch);
         solver.add_sent(sent);
-        blocks.build(medium, sent);
-        blocks.gather_in_cubes(medium.dims, [&mut self.of_smoke, &mut self.of_walls], reads);
+        self.build(medium, floor);
+        let blocks = &self.blocks;
+        let of = [&mut self.of_smoke, &mut self.of_walls];
+        gather_in_cubes(medium, of, reads, |place, all| blocks.gather(place, None, all));
+        add(of_glow, &mut self.of_smoke);
+    }
+
+    /// Makes blocks of what the cubes send, and of what a floor reflects of it and of glow.
+    fn build(&mut self, medium: &MediumCubes, floor: Option<[f32; 3]>) {
+        self.blocks.build(medium, &self.sent, &[]);
+        let Some(albedo) = floor else { return };
+        let (Dims { nx, nz, .. }, h) = (medium.dims, medium.h);
+        let column = |n: usize| {
+            let place = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
+            let arrives = self.on_surface(medium, place, [0.0, 1.0, 0.0]);
+            std::array::from_fn(|c| albedo[c] * arrives[c])
+        };
+        let columns: Vec<[f32; 3]> = (0..nx * nz).into_par_iter().map(column).collect();
+        self.blocks.build(medium, &self.sent, &columns);
     }
 
     /// Radiance that a white surface sends of this light, as far as nothing but smoke hides it.
-    pub fn on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
-        self.blocks.gather(place, Some(normal)).on_surface
+    pub fn on_surface(&self, medium: &MediumCubes, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        let mut all = Gathered::default();
+        self.blocks.gather(place, Some(normal), &mut all);
+        let hidden = |a, b| solid_depth(&self.solid, medium, a, b);
+        self.glow.gather_at(place, Some(normal), hidden, &mut all);
+        all.on_surface
     }
 }
 
 impl Blocks {
-    fn build(&mut self, medium: &MediumCubes, sent: &[Sent; 3]) {
+    /// `floor` is the radiance of the floor below each column of cubes; empty without one.
+    fn build(&mut self, medium: &MediumCubes, sent: &[Sent; 3], floor: &[[f32; 3]]) {
         let dims = medium.dims;
         self.h = medium.h;
         let volume = self.h * self.h * self.h;
@@ -132,8 +179,12 @@ impl Blocks {
         medium.walls.iter().filter(|wall| wall.cuts).for_each(|wall| normals[wall.cube] = wall.normal);
         self.levels.clear();
         let mut finest = Level { dims, numbers: vec![NONE; dims.cells()], blocks: Vec::new() };
-        for n in (0..dims.cells()).filter(|&n| medium.extinction[n] > 0.0) {
+        for n in 0..dims.cells() {
             let at = dims.place(n);
+            let lit = floor.get(at[0] + dims.nx * at[2]).filter(|_| at[1] == 0);
+            if medium.extinction[n] <= 0.0 && lit.is_none() {
+                continue;
+            }
             let mut block = Block::default();
             let is_wall = medium.solid.get(n).is_some_and(|&solid| solid > 0.5);
             for (c, Sent { even, along }) in sent.iter().enumerate() {
@@ -148,8 +199,16 @@ impl Blocks {
                 }
             }
             block.weight = (0..3).map(|c| block.power[c] + block.walls[c]).sum();
+            block.place = at.map(|i| (i as f32 + 0.5) * self.h * block.weight);
+            if let Some(lit) = lit {
+                block.floor = lit.map(|lit| 0.25 * self.h * self.h * lit);
+                let weight: f32 = block.floor.iter().sum();
+                block.weight += weight;
+                for a in [0, 2] {
+                    block.place[a] += weight * (at[a] as f32 + 0.5) * self.h;
+                }
+            }
             if block.weight > 0.0 {
-                block.place = at.map(|i| (i as f32 + 0.5) * self.h * block.weight);
                 finest.numbers[n] = finest.blocks.len() as u32;
                 finest.blocks.push(block);
             }
@@ -161,29 +220,8 @@ impl Blocks {
         }
     }
 
-    /// Sums up what smoke and walls send in the cubes that `reads` chooses; all others are dark.
-    fn gather_in_cubes(&self, dims: Dims, of: [&mut [Moments; 3]; 2], reads: impl Fn(usize) -> bool + Sync) {
-        let mut gathered = vec![[[[0.0; 4]; 3]; 2]; dims.cells()];
-        gathered.par_chunks_mut(dims.nx).enumerate().for_each(|(row, values)| {
-            for (i, value) in values.iter_mut().enumerate().filter(|(i, _)| reads(row * dims.nx + i)) {
-                let place = [i, row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * self.h);
-                let Gathered { of_smoke, of_walls, .. } = self.gather(place, None);
-                *value = [of_smoke, of_walls];
-            }
-        });
-        for (n, light) in of.into_iter().enumerate() {
-            for (c, light) in light.iter_mut().enumerate() {
-                for (moment, values) in light.all_mut().into_iter().enumerate() {
-                    values.clear();
-                    values.extend(gathered.iter().map(|value| value[n][c][moment]));
-                }
-            }
-        }
-    }
-
-    /// The light at a place \[m\], on a surface with a normal if one is given.
-    fn gather(&self, place: [f32; 3], normal: Option<[f32; 3]>) -> Gathered {
-        let mut all = Gathered::default();
+    /// Adds the light at a place \[m\], on a surface with a normal if one is given.
+    fn gather(&self, place: [f32; 3], normal: Option<[f32; 3]>, all: &mut Gathered) {
         let opening = if normal.is_some() { OPENING_ON_SURFACE } else { OPENING };
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
@@ -199,7 +237,7 @@ impl Blocks {
             let way: [f32; 3] = std::array::from_fn(|a| place[a] - middle[a]);
             let square = way.iter().map(|x| x * x).sum::<f32>();
             if level == 0 || edge * edge < opening * opening * square {
-                self.add(block, edge, place, way, normal, &mut all);
+                self.add(block, edge, place, way, normal, all);
                 continue;
             }
             let fine = self.levels[level - 1].dims.array();
@@ -210,7 +248,6 @@ impl Blocks {
                 }
             }
         }
-        all
     }
 
     /// Adds the light of a block, which hides a part of itself. `way` goes from its middle to the place.
@@ -250,16 +287,13 @@ impl Blocks {
             let own = 2.0 * inside[c];
             let hidden = if own < 1e-3 { 1.0 } else { (1.0 - exp(-own)) / own };
             let along: f32 = (0..3).map(|a| block.along[c][a] * unit[a]).sum();
-            let smoke = hidden * (block.power[c] + along).max(0.0);
+            let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * exp(-inside[c]);
+            let smoke = hidden * (block.power[c] + along).max(0.0) + floor;
             let facing: f32 = (0..3).map(|a| block.normals[c][a] * unit[a]).sum();
             let length = block.normals[c].iter().map(|x| x * x).sum::<f32>().sqrt();
             let walls = block.walls[c] - 0.5 * length + 2.0 * facing.max(0.0);
             let arrives = even * exp(-outside[c]);
-            for (intensity, moments) in [(smoke, &mut all.of_smoke[c]), (walls, &mut all.of_walls[c])] {
-                moments[0] += arrives * intensity;
-                (0..3).for_each(|a| moments[a + 1] += arrives * intensity * unit[a]);
-            }
-            all.on_surface[c] += 4.0 * arrives * (smoke + walls) * cosine;
+            all.add(c, [arrives * smoke, arrives * walls], unit, cosine);
         }
     }
 
@@ -284,6 +318,60 @@ impl Blocks {
             sum.map(|x| x * length * step)
         })
     }
+}
+
+/// Sums up the light in the cubes that `reads` chooses; all others are dark.
+fn gather_in_cubes(
+    medium: &MediumCubes,
+    of: [&mut [Moments; 3]; 2],
+    reads: impl Fn(usize) -> bool + Sync,
+    gather: impl Fn([f32; 3], &mut Gathered) + Sync,
+) {
+    let dims = medium.dims;
+    let mut gathered = vec![[[[0.0; 4]; 3]; 2]; dims.cells()];
+    gathered.par_chunks_mut(dims.nx).enumerate().for_each(|(row, values)| {
+        for (i, value) in values.iter_mut().enumerate().filter(|(i, _)| reads(row * dims.nx + i)) {
+            let place = [i, row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * medium.h);
+            let mut all = Gathered::default();
+            gather(place, &mut all);
+            *value = [all.of_smoke, all.of_walls];
+        }
+    });
+    for (n, light) in of.into_iter().enumerate() {
+        for (c, light) in light.iter_mut().enumerate() {
+            for (moment, values) in light.all_mut().into_iter().enumerate() {
+                values.clear();
+                values.extend(gathered.iter().map(|value| value[n][c][moment]));
+            }
+        }
+    }
+}
+
+fn add(from: &[Moments; 3], to: &mut [Moments; 3]) {
+    for (from, to) in from.iter().flat_map(Moments::all).zip(to.iter_mut().flat_map(Moments::all_mut)) {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+    }
+}
+
+/// Optical depth of the solids between two places \[m\].
+fn solid_depth(solid: &[f32], medium: &MediumCubes, from: [f32; 3], to: [f32; 3]) -> f32 {
+    if solid.is_empty() {
+        return 0.0;
+    }
+    let way: [f32; 3] = std::array::from_fn(|a| to[a] - from[a]);
+    let length = way.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let steps = (length / medium.h).ceil().clamp(1.0, STEPS);
+    let size = medium.dims.array();
+    let mut sum = 0.0;
+    for n in 0..steps as usize {
+        let t = (n as f32 + 0.5) / steps;
+        let at: [f32; 3] = std::array::from_fn(|a| (from[a] + t * way[a]) / medium.h);
+        if (0..3).all(|a| at[a] >= 0.0 && at[a] < size[a] as f32) {
+            let [i, j, k] = at.map(|x| x as usize);
+            sum += solid[medium.dims.index(i, j, k)];
+        }
+    }
+    sum * length / steps
 }
 
 impl Level {
@@ -316,6 +404,7 @@ impl Block {
             self.power[c] += other.power[c];
             self.extinction[c] += other.extinction[c];
             self.walls[c] += other.walls[c];
+            self.floor[c] += other.floor[c];
             for a in 0..3 {
                 self.along[c][a] += other.along[c][a];
                 self.normals[c][a] += other.normals[c][a];

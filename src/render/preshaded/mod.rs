@@ -71,9 +71,14 @@ impl Cells {
         self.layers.par_iter_mut().enumerate().for_each(|(k, layer)| layer.gather(snapshot, k));
     }
 
-    /// Planes along z of the whole box.
-    pub fn planes_of_box(&self) -> usize {
-        self.of_box
+    /// Cells of the whole box.
+    pub fn dims_of_box(&self) -> Dims {
+        Dims { nz: self.of_box, ..self.dims }
+    }
+
+    /// Edge of a cell \[m\].
+    pub fn edge(&self) -> f32 {
+        self.h
     }
 
     /// Calls `visit` with the rows of cells of a plane of the box that may hold smoke: index along x of the first, index along y, cells.
