@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::CliError;
 use crate::comm::Comm;
-use crate::scene::{Scene, SceneError, Share};
+use crate::parameter::Parameter;
+use crate::scene::{Scene, SceneError, Share, override_keys};
 
 /// Most threads of a command.
 pub const MOST_THREADS: u16 = 1024;
@@ -92,6 +93,28 @@ impl Common {
 }
 
 impl Common {
+    /// The overrides of the command line. Those of the configuration hold for every command, whether it can use them or not.
+    pub fn own_sets(&self) -> &[String] {
+        self.set.get(self.sets_of_config..).unwrap_or_default()
+    }
+
+    /// Refuses an override of the command line that has no effect: `idle` says why a parameter has none in this command.
+    pub fn refuse_idle(&self, idle: impl Fn(&Parameter) -> Option<String>) -> Result<(), CliError> {
+        for set in self.own_sets() {
+            for key in override_keys(set) {
+                let whys: Option<Vec<String>> =
+                    key.parameters.iter().map(|parameter| idle(parameter)).collect();
+                if let Some(why) = whys.and_then(|whys| whys.into_iter().next()) {
+                    return Err(CliError::Request(format!(
+                        "--set {set}: `{}` has no effect here: {why}",
+                        key.key
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {

@@ -8,7 +8,7 @@ use super::simulate::{self, Detail};
 use super::simulate_args::{Format, Precision, SimulateArgs};
 use super::{CliError, Common, folder::RunFolder, run_flow::RunFlow};
 use crate::field::Field;
-use crate::parameter::{self, Worded};
+use crate::parameter::{self, Subject, Worded};
 use crate::scene::Scene;
 use crate::solver::Advection;
 use crate::volume::Up;
@@ -20,7 +20,7 @@ const USUAL: f32 = 1.0;
 ///
 /// Reads DIR/scene.toml and the velocity in the frames of DIR, npz or vdb, and simulates the smoke alone: sources, solids,
 /// decay and diffusion as the scene says, on finer cells. --set changes what does not change the air, such as turbulence.seed;
-/// keys of the box, the frames, solids and forces are refused.
+/// keys of the box, the frames, solids, forces and the air alone are refused.
 #[derive(Debug, clap::Args)]
 pub struct DetailArgs {
     /// Folder of a run of `simulate`, with the velocity in its frames
@@ -68,6 +68,7 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     let folder = RunFolder::at(&args.dir);
     let frames = folder.frames_of_flow()?;
     folder.check()?;
+    refuse_air(args, common)?;
     let path = folder.scene().display().to_string();
     let stored = stored(common, &path)?;
     if stored.config.follow.on {
@@ -131,7 +132,7 @@ fn again(args: &DetailArgs, common: &Common) -> Vec<String> {
         ["updraft", "detail", &dir, "--resume", "--up", &args.up.to_string()].map(str::to_owned).to_vec();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     args.strength.into_iter().for_each(|strength| option("--strength", strength.to_string()));
-    common.set.iter().for_each(|set| option("--set", set.clone()));
+    common.own_sets().iter().for_each(|set| option("--set", set.clone()));
     words.push("--out".into());
     words
 }
@@ -169,6 +170,17 @@ fn detail(args: &DetailArgs, stored: &Scene) -> Result<usize, CliError> {
         )));
     }
     Ok(detail)
+}
+
+/// Refuses overrides that act on the velocity alone: it is in the frames.
+fn refuse_air(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
+    let dir = args.dir.display();
+    common.refuse_idle(|parameter| {
+        let acts = parameter.acts_on(&[Subject::Smoke, Subject::Picture, Subject::Machine]);
+        (!acts).then(|| {
+            format!("it acts on the air alone, which is in the frames of {dir}; leave it out, or simulate the run anew with it")
+        })
+    })
 }
 
 /// Refuses overrides that change the air or the instants of its frames: the frames hold those of the `stored` scene.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::field_access::FieldAccess;
 use super::words::Worded;
-use super::{Effect, Kind, Parameter, Scale};
+use super::{Effect, Kind, Parameter, Scale, Subject};
 
 pub fn plain(
     path: &str,
@@ -25,6 +25,7 @@ pub fn plain(
         description: "",
         literal: "",
         field: None,
+        subjects: None,
     }
 }
 
@@ -91,6 +92,11 @@ impl Parameter {
     /// Sets the default of a key without a field, as TOML.
     pub(super) fn default(self, literal: &'static str) -> Self {
         Self { literal, ..self }
+    }
+
+    /// Sets what it acts upon, if its effect does not say it.
+    pub(super) fn upon(self, subjects: &'static [Subject]) -> Self {
+        Self { subjects: Some(subjects), ..self }
     }
 
     pub(super) fn says(self, description: &'static str) -> Self {

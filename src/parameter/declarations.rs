@@ -8,7 +8,7 @@ use super::field_access::{Access, FieldAccess, Plain};
 use super::words::{
     FluxKind, Frozen, IntervalKind, MEAN, PlaceKind, RegionKind, SideKind, SideName, SolidKind, Worded,
 };
-use super::{Kind, Parameter};
+use super::{Kind, Parameter, Subject};
 use crate::field::Field;
 use crate::look::{CameraProjection, Scattering, ToneMap};
 use crate::solver::{ActsOn, Advection, Integrator, MOST_DETAIL, Motion, Projection, Slip};
@@ -72,6 +72,13 @@ const INSTANT: RangeInclusive<f32> = 0.0..=1e6;
 /// Instants that may be infinite \[s\].
 const LAST: RangeInclusive<f32> = 0.0..=f32::INFINITY;
 
+/// The velocity alone, so that smoke in a given flow does not feel it.
+const AIR: &[Subject] = &[Subject::Air];
+/// The run, and pictures of it afterwards: both show solids, and both have an instant for each frame.
+const SEEN: &[Subject] = &[Subject::Air, Subject::Smoke, Subject::Picture];
+/// How a run is computed.
+const MACHINE: &[Subject] = &[Subject::Machine];
+
 /// All parameters, in the order of the reference.
 pub(super) fn all() -> Vec<Parameter> {
     [
@@ -118,7 +125,7 @@ fn domain() -> Vec<Parameter> {
             "Share of the greatest density in the box below which smoke counts as none, and may be left behind; of the temperature ten \
              times as much.",
         ),
-        plain("domain.follow_free", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.free)).says(
+        plain("domain.follow_free", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.free)).upon(AIR).says(
             "Whether open sides hold the pressure that endless air around the box would have, instead of 0, which pulls at smoke near \
              them. It needs an open side on each axis and has no effect beside solids.",
         ),
@@ -158,6 +165,7 @@ fn time() -> Vec<Parameter> {
             .default("24")
             .slider("Steps per second", 5.0..=120.0)
             .logarithmic()
+            .upon(SEEN)
             .says("Frames per second; frame n is the state at n / frame_rate. A frame is one step, unless `step` is set."),
         number("time.step", "s", 1e-5..=1e3, ActsNow).says(
             "Longest step, instead of cfl and max_substeps; a frame has the least number of equal steps within it. Absent: a frame is one \
@@ -176,10 +184,12 @@ fn fluid() -> Vec<Parameter> {
     vec![
         vector("fluid.up", "-", ANY, ActsNow)
             .of(params!(p => p.up))
+            .upon(AIR)
             .says("Direction in which heat and smoke rise, against gravity; its length scales the buoyancy."),
         number("fluid.heat_buoyancy", "m/(s² K)", -1e6..=1e6, ActsNow)
             .of(params!(p => p.heat_buoyancy))
             .slider("Lift by heat", -0.2..=0.2)
+            .upon(AIR)
             .says("Acceleration along `up` per kelvin above the air around."),
         number("fluid.cooling", "1/s", DECAY, ActsNow)
             .of(params!(p => p.cooling))
@@ -194,21 +204,25 @@ fn fluid() -> Vec<Parameter> {
         plain("fluid.ambient", Kind::NumberOr(MEAN), "K", HEAT, ActsNow)
             .of(params!(p => p.ambient))
             .labelled("Lift against the mean temperature")
+            .upon(AIR)
             .says("Temperature excess without buoyancy, or \"mean\": that of the whole box, as in a closed room that heats up."),
         number("fluid.vorticity", "1/s", 0.0..=100.0, ActsNow)
             .of(params!(p => p.vorticity))
             .slider("Vorticity", 0.0..=2.0)
+            .upon(AIR)
             .says("Vorticity confinement ε of ε h (N × ω): feeds the small swirls that the grid damps. It is a rate: a flow twice as \
                  fast needs twice as much."),
         number("fluid.viscosity", "m²/s", DIFFUSION, ActsNow)
             .of(params!(p => p.viscosity))
             .slider("Viscosity", 0.0..=0.1)
             .logarithmic()
+            .upon(AIR)
             .says("Kinematic viscosity; air has 1.5e-5. Any value is stable."),
         number("fluid.friction", "1/s", DECAY, ActsNow)
             .of(params!(p => p.friction))
             .slider("Friction", 0.0..=10.0)
             .logarithmic()
+            .upon(AIR)
             .says("Decay rate of all motion: after 1/friction seconds 37 % is left."),
     ]
 }
@@ -220,6 +234,7 @@ fn smoke() -> Vec<Parameter> {
             number(&path("buoyancy"), "m/s²", ACCELERATION, ActsNow)
                 .of(params!(p, n => p.smoke[n].buoyancy))
                 .slider(label, -5.0..=5.0)
+                .upon(AIR)
                 .says("Upward acceleration per unit of density; below zero this smoke sinks."),
             number(&path("dissipation"), "1/s", -1e3..=1e6, ActsNow)
                 .of(params!(p, n => p.smoke[n].dissipation))
@@ -274,7 +289,7 @@ fn solver() -> Vec<Parameter> {
         word::<Advection>("solver.advection", Restarts)
             .of(config!(c => c.advection))
             .says("Advection scheme."),
-        word::<Integrator>("solver.integrator", Restarts).of(config!(c => c.integrator)).says(
+        word::<Integrator>("solver.integrator", Restarts).of(config!(c => c.integrator)).upon(AIR).says(
             "Time integrator of the velocity; \"reflection\" is the choice for numbers, above all at high viscosity (VALIDATION.md).",
         ),
         whole("solver.trace_order", 2.0..=3.0, Restarts)
@@ -304,8 +319,10 @@ fn solver() -> Vec<Parameter> {
             .says("Remaining divergence of multigrid: max abs(∇·u) h / max abs(u)."),
         whole("solver.threads", 0.0..=1024.0, Restarts)
             .of(config!(c => c.threads))
+            .upon(MACHINE)
             .says("Number of threads; 0: one for each processor. The result is the same for any number."),
         number("solver.memory_limit", "GiB", SIZE, Restarts)
+            .upon(MACHINE)
             .says("Limit of memory, on each machine if ranks share the run; larger scenes are refused. Absent: three quarters of the machine's memory."),
     ]
 }
@@ -319,6 +336,7 @@ fn source() -> Vec<Parameter> {
         number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
         number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),
         vector("source.#.velocity", "m/s", VELOCITY, Restarts)
+            .upon(AIR)
             .says("Velocity given to the air in it; absent: the source does not move the air."),
         number("source.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the emission."),
         number("source.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
@@ -383,7 +401,7 @@ fn force() -> Vec<Parameter> {
             .default("1")
             .says("Rate at which the air approaches that velocity.")
     };
-    vec![
+    let all = vec![
         vector("force.#.wind.acceleration", "m/s²", ACCELERATION, Restarts)
             .says("Acceleration of the air; a wind has this or a velocity."),
         vector("force.#.wind.velocity", "m/s", VELOCITY, Restarts).says("Velocity that the air approaches."),
@@ -408,12 +426,13 @@ fn force() -> Vec<Parameter> {
         word::<ActsOn>("force.#.acts_on", Restarts).says("What it acts on: all air, or smoke."),
         number("force.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the force."),
         number("force.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
-    ]
+    ];
+    all.into_iter().map(|parameter| parameter.upon(AIR)).collect()
 }
 
 fn initial() -> Vec<Parameter> {
     let formula = |path, unit, hard| plain(path, Kind::Formula, unit, hard, Restarts);
-    let velocity = |path, says| formula(path, "m/s", ANY).says(says);
+    let velocity = |path, says| formula(path, "m/s", ANY).upon(AIR).says(says);
     let scalar = |path, unit, says| formula(path, unit, -6e4..=6e4).says(says);
     vec![
         text("initial.fields", Restarts).says(
@@ -433,33 +452,38 @@ fn initial() -> Vec<Parameter> {
         number("initial.smoke.#.green", "-", DENSITY, Restarts).says("Green density to fill in."),
         number("initial.smoke.#.blue", "-", DENSITY, Restarts).says("Blue density to fill in."),
         number("initial.smoke.#.temperature", "K", HEAT, Restarts).says("Temperature excess to fill in."),
-        vector("initial.smoke.#.velocity", "m/s", VELOCITY, Restarts).says("Velocity to fill in."),
+        vector("initial.smoke.#.velocity", "m/s", VELOCITY, Restarts).upon(AIR).says("Velocity to fill in."),
     ]
 }
 
 fn solid() -> Vec<Parameter> {
     vec![
-        table::<SolidKind>("solid.#.shape", Restarts).says("Shape around its own origin."),
-        number("solid.#.shape.sphere.radius", "m", SIZE, Restarts).says("Radius."),
-        vector("solid.#.shape.box.size", "m", SIZE, Restarts).says("Edges."),
-        number("solid.#.shape.cylinder.radius", "m", SIZE, Restarts).says("Radius; the axis is y."),
-        number("solid.#.shape.cylinder.height", "m", SIZE, Restarts).says("Height."),
+        table::<SolidKind>("solid.#.shape", Restarts).upon(SEEN).says("Shape around its own origin."),
+        number("solid.#.shape.sphere.radius", "m", SIZE, Restarts).upon(SEEN).says("Radius."),
+        vector("solid.#.shape.box.size", "m", SIZE, Restarts).upon(SEEN).says("Edges."),
+        number("solid.#.shape.cylinder.radius", "m", SIZE, Restarts).upon(SEEN).says("Radius; the axis is y."),
+        number("solid.#.shape.cylinder.height", "m", SIZE, Restarts).upon(SEEN).says("Height."),
         text("solid.#.shape.mesh", Restarts)
+            .upon(SEEN)
             .says("OBJ or STL, closed, relative to the scene file; or \"knot\", which comes with updraft."),
         vector("solid.#.position", "m", ANY, Restarts)
+            .upon(SEEN)
             .says("Position of the shape's origin; absent: the middle of the box."),
         vector("solid.#.rotation", "degrees", ANY, Restarts)
             .default("[0, 0, 0]")
+            .upon(SEEN)
             .says("Rotation around x, then y, then z."),
-        number("solid.#.scale", "-", SIZE, Restarts).default("1").says("Scale factor."),
-        plain("solid.#.keyframes", Kind::List, "s, m", ANY, Restarts).says(
+        number("solid.#.scale", "-", SIZE, Restarts).default("1").upon(SEEN).says("Scale factor."),
+        plain("solid.#.keyframes", Kind::List, "s, m", ANY, Restarts).upon(SEEN).says(
             "List of [time, [x, y, z]] that it passes through; before the first and after the last it rests. Absent: it stands still.",
         ),
         word::<Motion>("solid.#.motion", Restarts)
             .default("\"linear\"")
+            .upon(SEEN)
             .says("How it moves from one keyframe to the next."),
         vector("solid.#.spin", "degrees/s", ANY, Restarts)
             .default("[0, 0, 0]")
+            .upon(SEEN)
             .says("Angular velocity around x, y and z through the position."),
         word::<Slip>("solid.#.slip", Restarts)
             .default("\"free\"")

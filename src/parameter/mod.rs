@@ -135,6 +135,20 @@ impl Effect {
     }
 }
 
+/// What a parameter acts upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// The velocity.
+    Air,
+    /// Smoke and heat, as they move with a given velocity.
+    Smoke,
+    /// Pictures of smoke that is simulated already.
+    Picture,
+    /// The machine: threads and memory.
+    Machine,
+}
+
 /// A key of the scene file or a slider of the window.
 #[derive(Clone, Debug)]
 pub struct Parameter {
@@ -160,6 +174,8 @@ pub struct Parameter {
     /// Default of a key without a field, as TOML; empty if an absent key has another meaning.
     literal: &'static str,
     field: Option<FieldAccess>,
+    /// None: those of its effect.
+    subjects: Option<&'static [Subject]>,
 }
 
 static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(declarations::all);
@@ -253,6 +269,19 @@ impl Parameter {
     /// Tooltip of the slider: description, unit and range.
     pub fn tooltip(&self) -> String {
         format!("{} [{}]\nRange: {}. {}", self.description, self.unit, self.range(), self.effect.help())
+    }
+
+    /// What it acts upon. A command that works on none of these cannot use it.
+    pub fn subjects(&self) -> &'static [Subject] {
+        self.subjects.unwrap_or(match self.effect {
+            Effect::LookOnly => &[Subject::Picture],
+            Effect::ActsNow | Effect::Restarts => &[Subject::Air, Subject::Smoke],
+        })
+    }
+
+    /// Whether it acts upon one of these.
+    pub fn acts_on(&self, subjects: &[Subject]) -> bool {
+        self.subjects().iter().any(|subject| subjects.contains(subject))
     }
 
     /// The field behind it; none for keys that a struct of the scene reads.

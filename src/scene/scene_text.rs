@@ -307,7 +307,7 @@ fn spell_out(walls: &mut Spanned<DeValue>) {
 }
 
 /// The override as TOML: a value that is none, such as a bare word or `#ff8800`, is taken as a string.
-fn in_toml(text: &str) -> String {
+pub(super) fn in_toml(text: &str) -> String {
     if DeTable::parse(text).is_ok() {
         return text.to_owned();
     }

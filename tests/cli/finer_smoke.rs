@@ -88,7 +88,10 @@ fn overrides_that_change_the_air_are_refused() {
         ("domain.follow=true", "domain.follow: the air"),
         ("time.frame_rate=30", "time.frame_rate: the air"),
         ("solid=[{ shape = { sphere = { radius = 0.1 } }, position = [0.5, 0.5, 0.5] }]", "solid: the air"),
-        ("force=[{ wind = { velocity = [1, 0, 0] } }]", "force: the air"),
+        (
+            "force=[{ wind = { velocity = [1, 0, 0] } }]",
+            "`force.0.wind.velocity` has no effect here: it acts on the air",
+        ),
     ] {
         refused(&detail(set), wanted);
     }
@@ -99,6 +102,33 @@ fn overrides_that_change_the_air_are_refused() {
     }
     let scene = std::fs::read_to_string(dir.path().join("run-detail/scene.toml")).unwrap();
     assert!(scene.contains("detail = 2") && scene.contains("strength = 0.5"), "{scene}");
+}
+
+/// They were taken, had no effect on any byte of the smoke, and stood in the scene of the finer run.
+#[test]
+fn overrides_that_act_on_the_air_alone_are_refused() {
+    let dir = folder();
+    run(dir.path(), &[]);
+    let detail = |set: &str| updraft(dir.path(), &["detail", "run", "-q", "--set", set]);
+    for set in [
+        "fluid.vorticity=2",
+        "fluid.up=[1, 0, 0]",
+        "fluid={viscosity=0.01}",
+        "smoke.red.buoyancy=3",
+        "solver.integrator=reflection",
+        "source.0.velocity=[0, 1, 0]",
+        "initial.v=1",
+    ] {
+        let output = detail(set);
+        refused(
+            &output,
+            "has no effect here: it acts on the air alone, which is in the frames of run; leave it out, or",
+        );
+        assert!(stderr(&output).contains(&format!("--set {set}: ")), "{}", stderr(&output));
+    }
+    refused(&detail("fluid.vorticty=2"), "unknown key `vorticty`; did you mean `vorticity`?");
+    assert_eq!(files(dir.path()), ["run"]);
+    succeeded(&detail("fluid.cooling=3"));
 }
 
 #[test]
