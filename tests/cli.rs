@@ -323,6 +323,59 @@ fn bench_compares_with_an_earlier_one() {
     assert!(table.lines().nth(1).is_some_and(|row| row.ends_with('x')), "{table}");
 }
 
+/// `--render` ignored every override, also of unknown keys, and a list of threads.
+#[test]
+fn bench_refuses_overrides_without_an_effect() {
+    let dir = folder();
+    let bench = |args: &str, set: &str| {
+        updraft(
+            dir.path(),
+            &[&words("bench --cells 8 --steps 1 -q")[..], &words(args), &["--set", set]].concat(),
+        )
+    };
+    for (set, wanted) in [
+        (
+            "render.floor=false",
+            "`render.floor` has no effect here: it changes pictures, and steps are timed; leave it out, or add",
+        ),
+        ("solver.threads=1", "`solver.threads` has no effect here: --threads says how many"),
+        ("domain.cells=[8, 8, 8]", "`domain.cells` has no effect here: --cells says how many"),
+        ("time.max_substeps=2", "a timed step is one substep"),
+        ("render.flor=false", "did you mean `floor`?"),
+    ] {
+        refused(&bench("--threads 1", set), wanted);
+    }
+    succeeded(&bench("--threads 1", "fluid.vorticity=0.5"));
+}
+
+#[cfg(feature = "viewer")]
+#[test]
+fn bench_of_pictures_refuses_overrides_without_an_effect() {
+    let dir = folder();
+    let bench = |args: &str, set: &str| {
+        let small = words("bench --render --cells 8 --steps 1 --size 16x16 -q");
+        updraft(dir.path(), &[&small[..], &words(args), &["--set", set]].concat())
+    };
+    for (set, wanted) in [
+        ("render.medium.extinctoin=90", "unknown key `extinctoin`; did you mean `extinction`?"),
+        ("render.medium.extinction=-1", "render.medium.extinction: -1 is out of range"),
+        (
+            "fluid.vorticity=1",
+            "`fluid.vorticity` has no effect here: --render times pictures of smoke that is always the same",
+        ),
+        ("render.size=[32, 32]", "`render.size` has no effect here: --size says it"),
+        (
+            "render.medium.paths=9",
+            "`render.medium.paths` has no effect here: pictures of the window are timed",
+        ),
+        ("render.medium.scattering=traced", "render.medium.scattering: pictures of the window are timed"),
+        ("solid=[{color='#fff'}]", "`solid.0.color` has no effect here: the timed smoke has no solids"),
+    ] {
+        refused(&bench("", set), wanted);
+    }
+    refused(&bench("--threads 1,2", "render.exposure=1"), "--threads takes one number with --render");
+}
+
 /// A number of a table; NaN for an empty field.
 fn number(text: &str) -> f64 {
     if text.is_empty() { f64::NAN } else { text.parse().expect("a number") }

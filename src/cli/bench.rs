@@ -20,6 +20,7 @@ use super::progress::Progress;
 use super::{CliError, Common, interrupt, machine, say, say_json, simulation, traffic};
 use crate::foreign;
 use crate::output::whole::{self, Existing};
+use crate::parameter::Subject;
 use crate::scene::{Scene, SceneError, Share};
 use crate::solver::{Dab, Solver, Stage, StepStats};
 
@@ -43,7 +44,7 @@ pub struct BenchArgs {
     /// Fill the whole box with smoke first
     #[arg(long, conflicts_with = "render")]
     full: bool,
-    /// Time pictures of a still plume instead of steps; the best of --steps pictures counts
+    /// Time pictures of a still plume instead of steps, with the look that --set gives; the best of --steps pictures counts
     #[arg(long, conflicts_with_all = ["scene", "compare"])]
     render: bool,
     /// Size of the timed pictures, width and height [px]
@@ -69,6 +70,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     if args.render {
         return picture_times::run(args, common);
     }
+    refuse_idle(common)?;
     let baseline = args.compare.as_deref().map(Baseline::read).transpose()?;
     let cases = cases(args, common)?;
     let mut results = Vec::new();
@@ -124,6 +126,22 @@ fn scene(args: &BenchArgs, overrides: &[String], share: Share) -> Result<Scene, 
         Some(named) => Scene::load_shared(named, overrides, share),
         None => Scene::parse_shared(scene_name(args), STILL_AIR, overrides, share),
     }
+}
+
+/// Refuses overrides without an effect on the time of a step.
+fn refuse_idle(common: &Common) -> Result<(), CliError> {
+    common.refuse_idle(|parameter| {
+        let why = match parameter.path.as_str() {
+            "domain.cells" => "--cells says how many; leave it out",
+            "solver.threads" => "--threads says how many; leave it out",
+            "time.max_substeps" => "a timed step is one substep; leave it out",
+            _ if !parameter.acts_on(&[Subject::Air, Subject::Smoke, Subject::Machine]) => {
+                "it changes pictures, and steps are timed; leave it out, or add --render"
+            }
+            _ => return None,
+        };
+        Some(why.into())
+    })
 }
 
 /// Lists every size with every number of threads. All are checked before the first runs.

@@ -59,6 +59,7 @@ pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<()
             "bench {what} works on one rank only; run this without mpirun"
         )));
     }
+    super::refuse_idle(common)?;
     let threads = match common.threads.as_slice() {
         [] => common.threads_of_rank.unwrap_or(1),
         [threads @ (1..=u16::MAX)] => usize::from(*threads),

@@ -81,9 +81,14 @@ impl Timed {
     }
 }
 
-/// Times pictures of a procedural plume, `repeats` of each kind, at full and at half size. Also returns the
+/// Times pictures of a procedural plume in a box of one metre, `repeats` of each kind, at full and at half size. Also returns the
 /// name of the driver.
-pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Vec<Timing>), RenderError> {
+pub fn measure(
+    cells: usize,
+    size: [u32; 2],
+    repeats: u32,
+    (look, camera): (&Look, &Camera),
+) -> Result<(String, Vec<Timing>), RenderError> {
     let dims = Dims { nx: cells, ny: cells, nz: cells };
     let mut snapshot = procedural::plume(dims, 1.0 / cells as f32, procedural::Tint::Sectors);
     snapshot.velocity.clear();
@@ -93,10 +98,10 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
     let by_threads = gl.draws_on_processor();
     let mut timed = if by_threads { Timed::Threads(Box::default()) } else { Timed::Driver(Box::new(gl)) };
     let mut request = PictureRequest {
-        camera: Camera::framing(snapshot.extent()),
+        camera: *camera,
         snapshot: Arc::new(snapshot),
         beside: false,
-        look: Look::default(),
+        look: look.clone(),
         cursor: None,
         mode: Mode::Smoke,
         quality: Quality::FINAL,
@@ -106,7 +111,7 @@ pub fn measure(cells: usize, size: [u32; 2], repeats: u32) -> Result<(String, Ve
     };
     let mut rows = Vec::new();
     for quality in [Quality::FINAL, Quality::INTERACTIVE] {
-        (request.quality, request.look) = (quality, Look::default());
+        (request.quality, request.look) = (quality, look.clone());
         timed.upload(&request)?;
         timed.draw(&request)?;
         let upload = least(repeats, || timed.upload(&request))?;
