@@ -101,6 +101,7 @@ pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
         Some(path) => {
             let folder = RunFolder::at(path);
             folder.check()?;
+            folder.refuse_idle(common)?;
             let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
             (scene, Supply::Stored(folder))
         }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use half::f16;
 
-use super::CliError;
 use super::frames::Frames;
 use super::run_scene;
 use super::simulate_args::Format;
 use super::stored_frame::StoredFrame;
+use super::{CliError, Common};
 use crate::field::Field;
 use crate::grid::Dims;
+use crate::parameter::Subject;
 use crate::scene::Scene;
 use crate::snapshot::{Bricks, Motion, Snapshot, SnapshotSlab, SolidPose, above_ground};
 use crate::solver::{Config, refuse_on_ranks};
@@ -48,6 +49,19 @@ impl RunFolder {
             "{} has no scene.toml; it is no folder of `updraft simulate`",
             self.0.display()
         )))
+    }
+
+    /// Refuses overrides without an effect on pictures of this run: its smoke is simulated already.
+    pub fn refuse_idle(&self, common: &Common) -> Result<(), CliError> {
+        common.refuse_idle(|parameter| {
+            let acts = parameter.acts_on(&[Subject::Picture, Subject::Machine]);
+            let dir = self.0.display();
+            (!acts).then(|| {
+                format!(
+                    "the smoke in {dir} is simulated already; leave it out, or simulate the run anew with it"
+                )
+            })
+        })
     }
 
     /// Path of the statistics of each step.

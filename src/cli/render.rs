@@ -88,6 +88,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     };
     let folder = RunFolder::at(path);
     folder.check()?;
+    folder.refuse_idle(common)?;
     let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
     // The initial fields no longer matter.
     changes.push("initial={}".into());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::{command, done, files, folder, stderr, stdout, succeeded};
+use super::command::{command, done, files, folder, refused, stderr, stdout, succeeded, updraft};
 use super::{SMALL, render};
 
 /// Reads rows of RGB or RGBA bytes, the number of bytes per pixel, and the size.
@@ -129,6 +129,51 @@ fn scattering_is_chosen_by_name() {
     assert!((multiple / traced - 1.0).abs() < 0.15 && multiple != traced, "{means:?}");
 }
 
+/// They were taken and ignored; those of the box gave other sides to the same smoke.
+#[test]
+fn pictures_of_a_finished_run_refuse_overrides_of_its_flow() {
+    let dir = folder();
+    let run = ["simulate", "plume", "--frames", "1", "--format", "npz", "--out", "run", "-q"];
+    done(dir.path(), &[&run[..], SMALL].concat());
+    let render = |set: &str| {
+        let args = [
+            "render",
+            "--from",
+            "run",
+            "--size",
+            "16x12",
+            "--cpu",
+            "-q",
+            "--out",
+            "a.####.png",
+            "--set",
+            set,
+        ];
+        updraft(dir.path(), &args)
+    };
+    for set in [
+        "fluid.vorticity=2",
+        "source=[]",
+        "domain.walls=open",
+        "time.step=0.01",
+        "initial.red=1",
+        "domain.voxel=0.05",
+    ] {
+        let key = set.split('=').next().unwrap_or_default();
+        refused(
+            &render(set),
+            &format!("--set {set}: `{key}` has no effect here: the smoke in run is simulated already"),
+        );
+    }
+    let sheet = ["flipbook", "--from", "run", "--cpu", "-q", "--out", "b.png", "--set", "fluid.cooling=2"];
+    refused(
+        &updraft(dir.path(), &sheet),
+        "`fluid.cooling` has no effect here: the smoke in run is simulated already",
+    );
+    assert_eq!(files(dir.path()), ["run"]);
+    succeeded(&render("render={exposure=1, floor=false}"));
+}
+
 /// Without an EGL driver pictures are rendered on the CPU, which is reported once.
 #[cfg(feature = "viewer")]
 #[test]
@@ -144,7 +189,7 @@ fn without_opengl_pictures_are_drawn_on_the_cpu() {
     assert_eq!(text.matches("rendering on the CPU").count(), 1, "{text}");
     assert!(text.lines().any(|line| line.starts_with("updraft: no OpenGL")), "{text}");
     let args = ["render", "plume", "--frames", "2", "--size", "64x48", "--out", "b.####.png", "--cpu"];
-    let chosen = super::command::updraft(dir.path(), &[&args, SMALL].concat());
+    let chosen = updraft(dir.path(), &[&args, SMALL].concat());
     assert!(!stderr(&chosen).contains("rendering on the CPU"), "it was asked for");
     let bytes = |name: &str| std::fs::read(dir.path().join(name)).unwrap();
     assert_eq!(bytes("a.0002.png"), bytes("b.0002.png"));
