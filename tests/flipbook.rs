@@ -46,6 +46,39 @@ fn mean(sheet: &Sheet, weights: &Sheet, n: usize, side: usize, channel: usize) -
     pairs().map(|(pixel, weight)| pixel[channel] * weight[3]).sum::<f64>() / total
 }
 
+/// They were taken and ignored.
+#[test]
+fn what_has_no_effect_on_a_sheet_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let flipbook = |more: &[&str]| {
+        let args =
+            ["flipbook", "plume", "--frames", "1-2", "--grid", "2x1", "--sheet", "32x16", "--out", "a.png"];
+        updraft(dir.path(), &[&args[..], SMALL, more].concat())
+    };
+    for (set, wanted) in [
+        (
+            "render.size=[64, 64]",
+            "`render.size` has no effect here: --sheet and --grid say the size of a frame",
+        ),
+        (
+            "render.floor=#888888",
+            "`render.floor` has no effect here: a frame shows smoke alone; leave it out",
+        ),
+        (
+            "render.camera={fov=20}",
+            "`render.camera.fov` has no effect here: the camera is in front of the box; leave it out, or add",
+        ),
+    ] {
+        refused(&flipbook(&["--set", set]), wanted);
+    }
+    refused(
+        &flipbook(&["--maps", "color", "--motion-y", "down"]),
+        "--motion-y has no effect here: no sheet of the motion is written; add motion to --maps",
+    );
+    assert!(files(dir.path()).is_empty());
+    succeeded(&flipbook(&["--camera", "scene", "--set", "render.camera.fov=20"]));
+}
+
 #[test]
 fn a_flipbook_has_its_sheets_and_a_description() {
     let dir = tempfile::tempdir().unwrap();

@@ -96,6 +96,7 @@ enum MotionY {
 /// Runs the command.
 pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
     let grid = grid(args)?;
+    refuse_idle(args, common)?;
     let (mut scene, supply) = match &args.from {
         None => (common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?, Supply::Live),
         Some(path) => {
@@ -119,6 +120,33 @@ pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
     let files = Files::of(&out, &args.maps)?;
     let book = Flipbook { args, scene: &scene, grid, frames, files };
     book.write(supply, common)
+}
+
+/// Refuses what has no effect on the sheets.
+fn refuse_idle(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
+    if args.motion_y == MotionY::Down && !args.maps.contains(&MapKind::Motion) {
+        return Err(CliError::Request(
+            "--motion-y has no effect here: no sheet of the motion is written; add motion to --maps, or leave it out".into(),
+        ));
+    }
+    common.refuse_idle(|parameter| {
+        let why = match parameter.path.as_str() {
+            "render.size" => "--sheet and --grid say the size of a frame; leave it out",
+            "render.floor"
+            | "render.outline"
+            | "render.background.top"
+            | "render.background.bottom"
+            | "render.environment.shown" => "a frame shows smoke alone; leave it out",
+            path if path.starts_with("render.camera.keyframes") => {
+                "the camera of a sheet stands still; leave it out"
+            }
+            path if path.starts_with("render.camera.") && args.camera == View::Front => {
+                "the camera is in front of the box; leave it out, or add --camera scene"
+            }
+            _ => return None,
+        };
+        Some(why.into())
+    })
 }
 
 /// Checks the sizes: whole frames, and a sheet that every engine can halve down to one pixel.
