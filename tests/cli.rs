@@ -101,6 +101,31 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
             "cannot read no.png",
         ),
         (&["bench", "--size", "64x48"], "required arguments were not provided"),
+        (
+            &["simulate", "plume", "--format", "npz", "--up", "z"],
+            "--up has no effect here: it is for vdb files",
+        ),
+        (
+            &["simulate", "plume", "--precision", "full"],
+            "--precision has no effect here: it is for vdb files",
+        ),
+        (
+            &["simulate", "plume", "--force", "--skip-existing"],
+            "--force overwrites the files that --skip-existing keeps",
+        ),
+        (
+            &["render", "plume", "--force", "--skip-existing"],
+            "--force overwrites the files that --skip-existing keeps",
+        ),
+        (
+            &["render", "plume", "--denoise"],
+            "--denoise has no effect here: only traced pictures have noise; add --samples",
+        ),
+        (
+            &["scenes", "plume", "--set", "fluid.vorticity=1"],
+            "--set fluid.vorticity=1: it has no effect here; scenes are printed as",
+        ),
+        (&["completions", "bash", "--set", "a=1"], "--set a=1: it has no effect here; leave it out"),
     ];
     for (args, wanted) in cases {
         refused(&updraft(dir.path(), args), wanted);

@@ -115,6 +115,24 @@ impl Common {
         Ok(())
     }
 
+    /// Refuses overrides in a command that reads no scene.
+    pub fn refuse_sets(&self, instead: &str) -> Result<(), CliError> {
+        match self.own_sets() {
+            [] => Ok(()),
+            [set, ..] => Err(CliError::Request(format!("--set {set}: it has no effect here; {instead}"))),
+        }
+    }
+
+    /// Refuses to overwrite the files that `--skip-existing` keeps.
+    pub fn refuse_skip(&self, skip_existing: bool) -> Result<(), CliError> {
+        match skip_existing && self.force {
+            true => Err(CliError::Request(
+                "--force overwrites the files that --skip-existing keeps; leave one of the two out".into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {

@@ -109,6 +109,19 @@ enum Command {
     Man(shell_files::ManArgs),
 }
 
+impl Command {
+    /// What to do instead of `--set` in a command that reads no scene.
+    fn instead_of_sets(&self) -> Option<&'static str> {
+        match self {
+            Self::Scenes(_) => {
+                Some("scenes are printed as they are; `updraft check SCENE --set …` says what one becomes")
+            }
+            Self::Completions(_) | Self::Man(_) => Some("leave it out"),
+            _ => None,
+        }
+    }
+}
+
 /// Runs the command that `args` name.
 pub fn run(args: &Args) -> Result<(), CliError> {
     interrupt::survive_file_limits();
@@ -136,6 +149,9 @@ pub fn run(args: &Args) -> Result<(), CliError> {
 /// Runs the command with the arguments of every command.
 fn run_command(args: &Args, mut common: Common, launch: &mpirun::Launch) -> Result<(), CliError> {
     defaults::load()?.complete(&mut common);
+    if let Some(instead) = args.command.as_ref().and_then(Command::instead_of_sets) {
+        common.refuse_sets(instead)?;
+    }
     let common = &common;
     log_to_stderr(common)?;
     launch.tell_places();

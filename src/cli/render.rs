@@ -10,6 +10,7 @@ use super::painter::Painter;
 use super::render_job::{Feed, Job, Report, Supply};
 use super::sink::Target;
 use super::{CliError, Common, interrupt, say};
+use crate::look::Scattering;
 use crate::output::Pattern;
 use crate::room;
 use crate::scene::{Scene, memory};
@@ -62,6 +63,7 @@ const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 
 /// Runs the command.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
+    common.refuse_skip(args.skip_existing)?;
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
     if args.samples.is_some() || args.noise.is_some() {
@@ -75,6 +77,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     }
     let Some(path) = &args.from else {
         let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &changes)?;
+        args.refuse_idle(&scene)?;
         let frames = args.frames.unwrap_or(FRAMES);
         return Job {
             frames,
@@ -93,6 +96,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     // The initial fields no longer matter.
     changes.push("initial={}".into());
     let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
+    args.refuse_idle(&scene)?;
     scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
     let (out, supply) = (args.out(&scene)?, Supply::Stored(folder));
     let (cpu, skip, layers) = (args.cpu, args.skip_existing, args.layers);
@@ -100,6 +104,16 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
 }
 
 impl RenderArgs {
+    /// Refuses to smooth the noise of pictures that have none.
+    fn refuse_idle(&self, scene: &Scene) -> Result<(), CliError> {
+        match self.denoise && scene.look.scattering != Scattering::Traced {
+            true => Err(CliError::Request(
+                "--denoise has no effect here: only traced pictures have noise; add --samples or --noise, or leave it out".into(),
+            )),
+            false => Ok(()),
+        }
+    }
+
     fn out(&self, scene: &Scene) -> Result<Pattern, CliError> {
         match &self.out {
             Some(out) => Ok(out.clone()),

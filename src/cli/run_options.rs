@@ -72,6 +72,17 @@ impl RunOptions {
         Ok(options)
     }
 
+    /// Refuses options of volumes where none is written. `up` names the option of their axis.
+    pub fn refuse_idle(&self, args: &SimulateArgs, up: &str) -> Result<(), CliError> {
+        let given = [(up, args.up.is_some()), ("--precision", args.precision.is_some())];
+        match given.into_iter().find(|(_, is_given)| *is_given && !self.format.contains(&Format::Vdb)) {
+            None => Ok(()),
+            Some((option, _)) => Err(CliError::Request(format!(
+                "{option} has no effect here: it is for vdb files, and none is written; add vdb to --format, or leave it out"
+            ))),
+        }
+    }
+
     /// The options as a checkpoint has them.
     pub fn texts(&self) -> BTreeMap<String, String> {
         let mut texts = vec![

@@ -32,6 +32,7 @@ use crate::volume::{self, Frame, VdbOptions};
 
 /// Runs the command.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
+    common.refuse_skip(args.skip_existing)?;
     let folder = RunFolder::at(&args.out);
     let saved =
         if args.resume { Checkpoint::open(&folder.checkpoint(), common.comm.as_deref())? } else { None };
@@ -42,6 +43,7 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
         )));
     }
     let options = RunOptions::of(args, saved.as_ref(), &RunOptions::default())?;
+    options.refuse_idle(args, "--up")?;
     let scene = run_start::scene(args, common, &folder, saved.as_ref())?;
     let input = args.scene.as_ref().map_or_else(|| folder.scene(), PathBuf::from);
     let restarts = saved.is_none() && run_start::restarts(args, common, &scene, Some(&input), &folder)?;
@@ -93,6 +95,7 @@ pub(super) fn through(
     detail: Detail,
     flow: RunFlow,
 ) -> Result<(), CliError> {
+    common.refuse_skip(args.skip_existing)?;
     let Detail { scene, input, usual, again } = detail;
     let folder = RunFolder::at(&args.out);
     if run_start::is_same(&input, &folder.scene()) {
@@ -109,6 +112,7 @@ pub(super) fn through(
         saved.check(scene, true)?;
     }
     let options = RunOptions::of(args, saved.as_ref(), &usual)?;
+    options.refuse_idle(args, "--up-axis")?;
     let restarts = saved.is_none() && run_start::restarts(args, common, scene, None, &folder)?;
     let existing = Existing::forced(common.force || args.skip_existing || saved.is_some() || restarts);
     if options.fields.contains(&Field::Pressure) {
