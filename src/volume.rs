@@ -314,6 +314,26 @@ impl<'a> Volume<'a> {
         ))
     }
 
+    /// A number that updraft writes beside the grids: the `time` of the frame \[s\] or its `frame_rate` \[1/s\]; or the `voxel` of the
+    /// velocity \[m\], the edge of a cube of the same volume. None if the file does not say it.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match name {
+            "time" => match self.reader.meta("time")? {
+                Meta::Double(time) => Some(*time),
+                _ => None,
+            },
+            "frame_rate" => match self.reader.meta("fps")? {
+                Meta::Float(rate) => Some((*rate).into()),
+                _ => None,
+            },
+            "voxel" => {
+                let grid = self.reader.grid(self.grid(Field::U)?).ok()?;
+                Some(grid.scale.iter().product::<f64>().cbrt())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether `field` can be read from it.
     pub fn holds(&self, field: Field) -> bool {
         self.grid(field).is_some()

@@ -30,7 +30,8 @@ impl RunFlow {
     /// Of the run in `folder`, up to frame `last`, for finer smoke in `scene`.
     ///
     /// # Errors
-    /// If the run has no frame near the start, or none as late as `last`, or if its first frame has no velocity of this box.
+    /// If the run has no frame near the start, or none as late as `last`, or if one of its frames has no velocity of this box, or is of
+    /// another run.
     pub fn new(folder: RunFolder, frames: FlowFrames, last: u32, scene: &Scene) -> Result<Self, CliError> {
         let range = frames.range()?;
         let wrong = |what: String| Err(CliError::Request(what));
@@ -48,8 +49,12 @@ impl RunFlow {
         }
         let (h, rate) = (scene.config.h, scene.time.frame_rate);
         let flow = Self { folder, frames, h, rate, known: vec![] };
-        let (_, mut stored) = flow.open(range.first)?;
-        VELOCITY.into_iter().try_for_each(|field| stored.check(field, &scene.config))?;
+        // Those up to the first one at or after the last instant: a pass may take hours until it comes to them.
+        let needed = flow.frames.list.partition_point(|&frame| frame < last) + 1;
+        for &frame in flow.frames.list.iter().take(needed) {
+            let (_, mut stored) = flow.open(frame)?;
+            VELOCITY.into_iter().try_for_each(|field| stored.check(field, &scene.config))?;
+        }
         Ok(flow)
     }
 

@@ -95,7 +95,7 @@ impl StoredFrame {
     pub fn number(&mut self, name: &str) -> Option<f64> {
         match self {
             Self::Npz(_, npz) => npz.number(name),
-            Self::Vdb(..) => None,
+            Self::Vdb(_, bytes) => Volume::read(bytes).ok()?.number(name),
         }
     }
 }

@@ -149,6 +149,40 @@ fn a_frame_of_another_run_is_refused() {
     replace(dir.path(), 0, &[("voxel", 0.08), ("time", 0.0), ("frame_rate", 24.0)], 0.1);
     replace(dir.path(), 2, &[("time", 3.0 / 24.0)], 0.1);
     refused(&detail(), "run/fields.0002.npz: its `time` is 0.125, and by scene.toml it is 0.083333336");
+    assert_eq!(files(dir.path()), ["run"], "before any file");
+}
+
+/// Only npz frames were checked: the air of another run moved the smoke without a word.
+#[test]
+fn a_volume_of_another_run_is_refused() {
+    let dir = folder();
+    let simulate = |out: &str, set: &str| {
+        let args = words("simulate plume --frames 0-2 --format vdb --set domain.cells=[12,18,12] -q --out");
+        done(dir.path(), &[&args[..], &[out, "--set", set]].concat());
+    };
+    simulate("run", "domain.voxel=0.08");
+    simulate("small", "domain.voxel=0.07");
+    let set = ["--set", "domain.voxel=0.08", "--set", "time.frame_rate=30"];
+    let fast = words("simulate plume --frames 0-2 --format vdb --set domain.cells=[12,18,12] -q --out fast");
+    done(dir.path(), &[&fast[..], &set].concat());
+    let frame = |run: &str, n: u32| dir.path().join(run).join(format!("fields.{n:04}.vdb"));
+    let own = std::fs::read(frame("run", 2)).unwrap();
+    let detail = || updraft(dir.path(), &["detail", "run", "-q"]);
+    for (run, n, wanted) in [
+        (
+            "small",
+            2,
+            "`voxel` is 0.07, and by scene.toml it is 0.08; it is a frame of another run, so simulate anew",
+        ),
+        ("fast", 2, "`frame_rate` is 30.0, and by scene.toml it is 24.0"),
+        ("run", 1, "`time` is 0.041666668, and by scene.toml it is 0.083333336"),
+    ] {
+        std::fs::copy(frame(run, n), frame("run", 2)).unwrap();
+        refused(&detail(), &format!("run/fields.0002.vdb: its {wanted}"));
+        assert!(!dir.path().join("run-detail").exists(), "before any file");
+    }
+    std::fs::write(frame("run", 2), own).unwrap();
+    succeeded(&detail());
 }
 
 /// The messages name arguments of the command, where they named keys that nobody had written.
