@@ -9,6 +9,7 @@ use crate::solver::{
 };
 
 mod disk;
+mod idle;
 mod report;
 pub mod slabs;
 
@@ -44,6 +45,10 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
                 lines.retain(|(what, _)| *what != "cost");
                 lines.push(("cost", format!("about {} in one process", memory::human(scene.memory()))));
                 lines.push(("ranks", slabs.line()));
+            }
+            let idle = idle::keys(&scene);
+            if !idle.is_empty() {
+                lines.push(("no effect", idle.join("; ")));
             }
             if !args.json {
                 let lines: Vec<_> =

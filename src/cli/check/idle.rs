@@ -1,0 +1,125 @@
+//! Keys without an effect, because another one switches off what they are about.
+
+use crate::look::Scattering;
+use crate::parameter::{self, FieldAccess, Holder, Parameter, SideName, Subject, Worded};
+use crate::scene::Scene;
+use crate::solver::{BoundaryCondition, Projection};
+
+/// Each key without an effect, with the reason. Keys that have their default are not among them: nobody has set them.
+pub fn keys(scene: &Scene) -> Vec<String> {
+    let mut keys: Vec<String> = parameter::all()
+        .filter(|parameter| is_set(scene, parameter))
+        .filter_map(|parameter| Some(format!("{}: {}", parameter.path, why(scene, parameter)?)))
+        .collect();
+    let lens = scene.camera.lens;
+    if lens.focus != 0.0 && lens.aperture == 0.0 {
+        keys.push("render.camera.focus: render.camera.aperture is 0".into());
+    }
+    keys.extend(walls(scene));
+    keys.extend(sources(scene));
+    keys
+}
+
+/// Whether a parameter with a field has another value than its default.
+fn is_set(scene: &Scene, parameter: &Parameter) -> bool {
+    let value = scene.params.value_of(parameter).or_else(|| scene.look.value_of(parameter));
+    let value = value.or_else(|| scene.config.value_of(parameter));
+    // The look has a unit vector, which the default is not.
+    value != parameter.field().map(FieldAccess::default_value) && parameter.path != "render.light.direction"
+}
+
+/// Why a parameter has no effect, if it has none.
+fn why(scene: &Scene, parameter: &Parameter) -> Option<&'static str> {
+    let (config, look, path) = (&scene.config, &scene.look, parameter.path.as_str());
+    let is_direct = match config.projection {
+        Projection::Auto => scene.solids.is_empty(),
+        Projection::Direct | Projection::GaussSeidel { .. } => true,
+        Projection::Multigrid => false,
+    };
+    let has_environment = look.environment.sphere.is_some();
+    let reasons = [
+        (path.starts_with("domain.follow_") && !config.follow.on, "domain.follow is off"),
+        (
+            path.starts_with("turbulence.") && scene.params.turbulence.strength == 0.0,
+            "turbulence.strength is 0",
+        ),
+        (config.frozen && parameter.subjects() == [Subject::Air], "solver.flow is \"frozen\""),
+        (path == "solver.tolerance" && is_direct, "only multigrid has a tolerance"),
+        (
+            path == "render.medium.second_lobe.anisotropy" && look.second_lobe[1] == 0.0,
+            "render.medium.second_lobe.share is 0",
+        ),
+        (path == "render.medium.glow_heat" && look.glow == 0.0, "render.medium.glow is 0"),
+        (
+            ["render.medium.paths", "render.medium.noise", "render.medium.denoise"].contains(&path)
+                && look.scattering != Scattering::Traced,
+            "render.medium.scattering is not \"traced\"",
+        ),
+        (path.starts_with("render.environment.") && !has_environment, "render.environment.file is absent"),
+        (
+            ["render.light.sky", "render.light.ground"].contains(&path) && has_environment,
+            "render.environment.file takes its place",
+        ),
+    ];
+    reasons.into_iter().find(|(is_idle, _)| *is_idle).map(|(_, why)| why)
+}
+
+/// Walls that hold a temperature, which nothing brings to the air.
+fn walls(scene: &Scene) -> impl Iterator<Item = String> {
+    let sides = SideName::ALL.as_flattened().iter().zip(scene.config.held.as_flattened());
+    let sides = sides.zip(scene.config.sides.as_flattened());
+    let is_idle = |held: &Option<f32>, side: &BoundaryCondition| {
+        let is_wall = matches!(side, BoundaryCondition::Closed | BoundaryCondition::NoSlip(_));
+        scene.params.conduction == 0.0 && is_wall && held.is_some()
+    };
+    sides.filter(move |((_, held), side)| is_idle(held, side)).map(|((name, _), _)| {
+        format!("domain.walls.{}: fluid.conduction is 0, so its temperature stays in the wall", name.word())
+    })
+}
+
+/// Sources of nothing.
+fn sources(scene: &Scene) -> impl Iterator<Item = String> {
+    let is_idle = |source: &crate::solver::Source| source.rate == [0.0; 4] && source.velocity.is_none();
+    let idle = scene.sources.iter().enumerate().filter(move |(_, source)| is_idle(source));
+    idle.map(|(n, _)| format!("source.{n}: it emits nothing and has no velocity"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::builtin;
+
+    #[test]
+    fn no_key_of_a_built_in_scene_is_without_an_effect() {
+        for name in builtin::NAMES {
+            assert_eq!(keys(&Scene::load(name, &[]).unwrap()), [""; 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_an_effect_is_named_with_the_key_that_switches_it_off() {
+        for (set, wanted) in [
+            ("domain.follow_margin=9", "domain.follow_margin: domain.follow is off"),
+            ("turbulence.seed=4", "turbulence.seed: turbulence.strength is 0"),
+            ("solver.tolerance=0.01", "solver.tolerance: only multigrid has a tolerance"),
+            ("render.medium.glow_heat=90", "render.medium.glow_heat: render.medium.glow is 0"),
+            ("render.medium.noise=0.1", "render.medium.noise: render.medium.scattering is not \"traced\""),
+            (
+                "render.environment.strength=2",
+                "render.environment.strength: render.environment.file is absent",
+            ),
+            ("render.camera.focus=2", "render.camera.focus: render.camera.aperture is 0"),
+            (
+                "domain.walls.x_min={closed={temperature=9}}",
+                "domain.walls.x_min: fluid.conduction is 0, so its temperature stays in the wall",
+            ),
+            ("source.0={emit={}}", "source.0: it emits nothing and has no velocity"),
+        ] {
+            let scene = Scene::load("plume", &["fluid.conduction=0".into(), set.into()]).unwrap();
+            assert_eq!(keys(&scene), [wanted], "{set}");
+        }
+        let frozen =
+            Scene::load("plume", &["solver.flow=frozen".into(), "fluid.viscosity=1".into()]).unwrap();
+        assert!(keys(&frozen).contains(&"fluid.viscosity: solver.flow is \"frozen\"".to_owned()));
+    }
+}
