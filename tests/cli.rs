@@ -125,12 +125,47 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
             &["scenes", "plume", "--set", "fluid.vorticity=1"],
             "--set fluid.vorticity=1: it has no effect here; scenes are printed as",
         ),
+        (
+            &["check", "plume", "--threads", "1", "--set", "solver.threads=2"],
+            "`solver.threads` has no effect here: --threads says it",
+        ),
+        (
+            &["render", "plume", "--size", "9x9", "--set", "render.size=[8, 8]"],
+            "--size says it; leave one of the two out",
+        ),
+        (&["render", "plume", "--samples", "4", "--set", "render.medium.paths=9"], "--samples says it"),
+        (
+            &["render", "plume", "--noise", "0.1", "--set", "render.medium.scattering=single"],
+            "--noise says it",
+        ),
+        (
+            &["bench", "--json", "-", "--compare", "a.json"],
+            "--compare has no effect here: it is a column of the table",
+        ),
         (&["completions", "bash", "--set", "a=1"], "--set a=1: it has no effect here; leave it out"),
     ];
     for (args, wanted) in cases {
         refused(&updraft(dir.path(), args), wanted);
     }
     assert!(files(dir.path()).is_empty(), "nothing is left behind");
+}
+
+/// They were taken and ignored: the run goes on from its checkpoint, with its scene.
+#[test]
+fn a_resumed_run_refuses_overrides_of_its_start_and_its_pictures() {
+    let dir = folder();
+    let run = words("simulate plume --frames 1 --checkpoint-every 1 --out run -q");
+    done(dir.path(), &[&run[..], SMALL].concat());
+    let resume = |set: &str| {
+        updraft(dir.path(), &["simulate", "--resume", "--frames", "1-2", "--out", "run", "-q", "--set", set])
+    };
+    refused(&resume("initial.red=1"), "`initial.red` has no effect here: the run has begun; leave it out");
+    refused(
+        &resume("render.exposure=1"),
+        "scene.toml of the run stays as it is; leave it out, and give it to",
+    );
+    refused(&resume("fluid.vorticity=2"), "differs in fluid and smoke");
+    succeeded(&resume("solver.memory_limit=2"));
 }
 
 #[test]
@@ -363,7 +398,7 @@ fn bench_refuses_overrides_without_an_effect() {
             "render.floor=false",
             "`render.floor` has no effect here: it changes pictures, and steps are timed; leave it out, or add",
         ),
-        ("solver.threads=1", "`solver.threads` has no effect here: --threads says how many"),
+        ("solver.threads=1", "`solver.threads` has no effect here: --threads says"),
         ("domain.cells=[8, 8, 8]", "`domain.cells` has no effect here: --cells says how many"),
         ("time.max_substeps=2", "a timed step is one substep"),
         ("render.flor=false", "did you mean `floor`?"),

@@ -67,6 +67,11 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     if let Some(comm) = common.comm.as_ref().filter(|comm| comm.size() > 1) {
         return rank_times::run(args, common, comm);
     }
+    if args.prints_json() && args.compare.is_some() {
+        return Err(CliError::Request(
+            "--compare has no effect here: it is a column of the table, which `--json -` replaces; write the JSON to a file".into(),
+        ));
+    }
     if args.render {
         return picture_times::run(args, common);
     }

@@ -115,6 +115,15 @@ impl Common {
         Ok(())
     }
 
+    /// Refuses overrides of keys that `option` sets: it wins.
+    pub fn refuse_said(&self, option: &str, paths: &[&str]) -> Result<(), CliError> {
+        self.refuse_idle(|parameter| {
+            paths
+                .contains(&parameter.path.as_str())
+                .then(|| format!("{option} says it; leave one of the two out"))
+        })
+    }
+
     /// Refuses overrides in a command that reads no scene.
     pub fn refuse_sets(&self, instead: &str) -> Result<(), CliError> {
         match self.own_sets() {

@@ -152,6 +152,9 @@ fn run_command(args: &Args, mut common: Common, launch: &mpirun::Launch) -> Resu
     if let Some(instead) = args.command.as_ref().and_then(Command::instead_of_sets) {
         common.refuse_sets(instead)?;
     }
+    if !common.threads.is_empty() {
+        common.refuse_said("--threads", &["solver.threads"])?;
+    }
     let common = &common;
     log_to_stderr(common)?;
     launch.tell_places();

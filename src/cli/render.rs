@@ -13,7 +13,7 @@ use super::{CliError, Common, interrupt, say};
 use crate::look::Scattering;
 use crate::output::Pattern;
 use crate::room;
-use crate::scene::{Scene, memory};
+use crate::scene::{OverrideKey, Scene, memory, override_keys};
 use crate::snapshot::Snapshot;
 
 /// Render a scene to pictures.
@@ -64,12 +64,19 @@ const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 /// Runs the command.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     common.refuse_skip(args.skip_existing)?;
+    args.refuse_said(common)?;
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
     if args.samples.is_some() || args.noise.is_some() {
-        let paths = args.samples.unwrap_or(1024);
-        changes
-            .extend(["render.medium.scattering=\"traced\"".into(), format!("render.medium.paths={paths}")]);
+        changes.push("render.medium.scattering=\"traced\"".into());
+        // With --noise alone an override may say the most paths.
+        let is_paths = |key: &OverrideKey| {
+            key.parameters.iter().any(|parameter| parameter.path == "render.medium.paths")
+        };
+        let is_set = common.own_sets().iter().any(|set| override_keys(set).iter().any(is_paths));
+        if args.samples.is_some() || !is_set {
+            changes.push(format!("render.medium.paths={}", args.samples.unwrap_or(1024)));
+        }
         changes.extend(args.noise.map(|noise| format!("render.medium.noise={noise}")));
     }
     if args.denoise {
@@ -104,6 +111,19 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
 }
 
 impl RenderArgs {
+    /// Refuses overrides of keys that options set.
+    fn refuse_said(&self, common: &Common) -> Result<(), CliError> {
+        let traced = ["render.medium.scattering", "render.medium.paths"];
+        let options: [(&str, bool, &[&str]); 4] = [
+            ("--size", self.size.is_some(), &["render.size"]),
+            ("--samples", self.samples.is_some(), &traced),
+            ("--noise", self.noise.is_some(), &["render.medium.scattering", "render.medium.noise"]),
+            ("--denoise", self.denoise, &["render.medium.denoise"]),
+        ];
+        let mut given = options.into_iter().filter(|(_, is_given, _)| *is_given);
+        given.try_for_each(|(option, _, paths)| common.refuse_said(option, paths))
+    }
+
     /// Refuses to smooth the noise of pictures that have none.
     fn refuse_idle(&self, scene: &Scene) -> Result<(), CliError> {
         match self.denoise && scene.look.scattering != Scattering::Traced {

@@ -6,6 +6,7 @@ use super::checkpoint::{Checkpoint, differences};
 use super::folder::RunFolder;
 use super::simulate_args::SimulateArgs;
 use super::{CliError, Common};
+use crate::parameter::{Parameter, Subject};
 use crate::scene::{Scene, SceneError, Share};
 
 /// Loads the requested scene, or that of the resumed run.
@@ -28,6 +29,16 @@ pub(super) fn scene(
             "{out} has a checkpoint but no scene.toml; name the scene of its run"
         ))),
         (None, Some(saved)) => {
+            common.refuse_idle(|parameter| {
+                let has_begun = "the run has begun; leave it out, or begin a run in another --out";
+                let is_of_picture =
+                    parameter.subjects() == [Subject::Picture] && !is_of_flame(parameter);
+                let stays = "scene.toml of the run stays as it is; leave it out, and give it to `updraft render --from`";
+                match parameter.path.starts_with("initial.") {
+                    true => Some(has_begun.into()),
+                    false => is_of_picture.then(|| stays.into()),
+                }
+            })?;
             // The initial fields no longer matter.
             let scene = common.scene(&own.display().to_string(), &["initial={}".into()])?;
             saved.check(&scene, false)?;
@@ -39,6 +50,11 @@ pub(super) fn scene(
             "{out} has no run to continue: neither checkpoint nor scene.toml; name a scene to begin one"
         ))),
     }
+}
+
+/// Whether a parameter of pictures says what the grid `flame` of volumes holds.
+fn is_of_flame(parameter: &Parameter) -> bool {
+    ["render.medium.glow", "render.medium.glow_heat"].contains(&parameter.path.as_str())
 }
 
 /// Whether a run of `scene` without a checkpoint takes the place of one of the same scene, as `--resume` asks: one that was killed before
