@@ -147,6 +147,8 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
     for (args, wanted) in cases {
         refused(&updraft(dir.path(), args), wanted);
     }
+    let impatient = command(dir.path(), &["check", "plume"]).env("UPDRAFT_PATIENCE", "2m").output().unwrap();
+    refused(&impatient, "UPDRAFT_PATIENCE=2m is not a number of seconds; write one such as 120");
     assert!(files(dir.path()).is_empty(), "nothing is left behind");
 }
 

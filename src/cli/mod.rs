@@ -5,6 +5,7 @@
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::output::child::Patience;
 use crate::scene::memory;
 use crate::solver::SolverError;
 
@@ -133,6 +134,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         return doctor::run(doctor, &args.common);
     }
     crate::simd::check().map_err(|error| CliError::Request(error.to_string()))?;
+    Patience::check().map_err(CliError::Request)?;
     let shares = matches!(
         args.command,
         Some(Command::Simulate(_) | Command::Detail(_) | Command::Render(_) | Command::Bench(_))

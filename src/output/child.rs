@@ -29,8 +29,26 @@ pub struct Patience(pub Duration);
 impl Patience {
     /// Two minutes, or the number of seconds in `UPDRAFT_PATIENCE`.
     pub fn usual() -> Self {
-        let said = std::env::var("UPDRAFT_PATIENCE").ok().and_then(|text| text.parse().ok());
-        Self(Duration::from_secs(said.unwrap_or(120)))
+        Self(Duration::from_secs(Self::said().ok().flatten().unwrap_or(120)))
+    }
+
+    /// Fails if `UPDRAFT_PATIENCE` is no number of seconds.
+    pub fn check() -> Result<(), String> {
+        Self::said().map(drop)
+    }
+
+    /// The seconds that `UPDRAFT_PATIENCE` says; empty: none.
+    fn said() -> Result<Option<u64>, String> {
+        let Some(text) = std::env::var_os("UPDRAFT_PATIENCE").filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let seconds = text.to_str().and_then(|text| text.parse().ok());
+        seconds.map(Some).ok_or_else(|| {
+            format!(
+                "UPDRAFT_PATIENCE={} is not a number of seconds; write one such as 120, or unset it",
+                text.to_string_lossy()
+            )
+        })
     }
 }
 
