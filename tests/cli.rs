@@ -110,14 +110,6 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
             "--precision has no effect here: it is for vdb files",
         ),
         (
-            &["simulate", "plume", "--force", "--skip-existing"],
-            "--force overwrites the files that --skip-existing keeps",
-        ),
-        (
-            &["render", "plume", "--force", "--skip-existing"],
-            "--force overwrites the files that --skip-existing keeps",
-        ),
-        (
             &["render", "plume", "--denoise"],
             "--denoise has no effect here: only traced pictures have noise; add --samples",
         ),

@@ -31,8 +31,8 @@ fn long_run(folder: &Path) -> Child {
 fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut first = long_run(dir.path());
-    let again = ["simulate", "plume", "--frames", "2", "--out", "run", "--quiet"];
-    for more in [&["--force"][..], &["--force", "--resume"], &["--skip-existing"]] {
+    let again = ["simulate", "plume", "--frames", "2", "--out", "run", "--force", "--quiet"];
+    for more in [&[][..], &["--resume"], &["--skip-existing"]] {
         let output = updraft(dir.path(), &[&again[..], SMALL, more].concat());
         let text = stderr(&output);
         let wanted = format!("run is being written by another updraft (process {})", first.id());
@@ -47,7 +47,7 @@ fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
     for end in ["npz", "vdb", "vti"] {
         std::fs::write(dir.path().join(format!("run/.4294967295.part.fields.0021.{end}")), "half").unwrap();
     }
-    done(dir.path(), &[&again[..], SMALL, &["--force"]].concat());
+    done(dir.path(), &[&again[..], SMALL].concat());
     let hidden: Vec<String> =
         results(&dir.path().join("run")).into_keys().filter(|name| name.starts_with('.')).collect();
     assert!(hidden.is_empty(), "{hidden:?}");

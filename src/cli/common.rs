@@ -132,16 +132,6 @@ impl Common {
         }
     }
 
-    /// Refuses to overwrite the files that `--skip-existing` keeps.
-    pub fn refuse_skip(&self, skip_existing: bool) -> Result<(), CliError> {
-        match skip_existing && self.force {
-            true => Err(CliError::Request(
-                "--force overwrites the files that --skip-existing keeps; leave one of the two out".into(),
-            )),
-            false => Ok(()),
-        }
-    }
-
     /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {

@@ -63,7 +63,6 @@ const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 
 /// Runs the command.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
-    common.refuse_skip(args.skip_existing)?;
     args.refuse_said(common)?;
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();

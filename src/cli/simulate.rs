@@ -32,7 +32,6 @@ use crate::volume::{self, Frame, VdbOptions};
 
 /// Runs the command.
 pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
-    common.refuse_skip(args.skip_existing)?;
     let folder = RunFolder::at(&args.out);
     let saved =
         if args.resume { Checkpoint::open(&folder.checkpoint(), common.comm.as_deref())? } else { None };
@@ -95,7 +94,6 @@ pub(super) fn through(
     detail: Detail,
     flow: RunFlow,
 ) -> Result<(), CliError> {
-    common.refuse_skip(args.skip_existing)?;
     let Detail { scene, input, usual, again } = detail;
     let folder = RunFolder::at(&args.out);
     if run_start::is_same(&input, &folder.scene()) {
