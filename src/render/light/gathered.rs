@@ -1,9 +1,5 @@
 //! Light from within the box that arrives at a place, summed up over blocks of sources.
 
-/// Largest edge of a block, in distances from its middle; and for surfaces, on which a jump between blocks would show.
-pub(super) const OPENING: f32 = 0.6;
-pub(super) const OPENING_ON_SURFACE: f32 = 0.4;
-
 /// The light at a place, for three colours.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gathered {

@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::gathered::{Gathered, OPENING, OPENING_ON_SURFACE};
+use super::gathered::Gathered;
 use super::ordinates::MediumCubes;
 use crate::grid::Dims;
 use crate::render::exp::exp;
@@ -21,6 +21,9 @@ use crate::snapshot::Part;
 
 /// Most cells of the finest level; a finer snapshot has means over blocks of its cells instead.
 const MOST_CELLS: usize = 1 << 23;
+/// Largest edge of a block, in distances from its middle; and for surfaces, on which a jump between blocks would show.
+const OPENING: f32 = 0.6;
+const OPENING_ON_SURFACE: f32 = 0.4;
 /// Distance from a block's middle to which its intensities count the smoke on the way, in its edges.
 const REACH: f32 = 1.0;
 /// Cells that send less than this share of the mean are dark: all of them together less than it of the whole.
@@ -385,13 +388,15 @@ impl CellMeans {
     /// Density and emission of a cell.
     fn at(&self, n: usize) -> [f32; 2] {
         let (layer, at) = (n / self.in_plane, n % self.in_plane);
-        let share = 1.0 / (self.per_edge * self.per_edge * self.per_edge) as f32;
+        let (edge, count) = (self.per_edge, self.planes.len() / self.in_plane);
+        let share = 1.0 / (edge * edge * edge) as f32;
         let mean = |layer: usize| {
-            let planes = self.planes[at..].iter().step_by(self.in_plane);
-            planes
-                .skip(layer * self.per_edge)
-                .take(self.per_edge)
-                .fold([0.0; 2], |sum, plane| [sum[0] + share * plane[0], sum[1] + share * plane[1]])
+            let mut sum = [0.0; 2];
+            for k in layer * edge..((layer + 1) * edge).min(count) {
+                let [density, emission] = self.planes[k * self.in_plane + at];
+                sum = [sum[0] + share * density, sum[1] + share * emission];
+            }
+            sum
         };
         blurred([layer.saturating_sub(1), layer, (layer + 1).min(self.layers - 1)].map(mean))
     }

@@ -7,12 +7,15 @@
 
 use rayon::prelude::*;
 
-use super::gathered::{Gathered, OPENING, OPENING_ON_SURFACE};
+use super::gathered::Gathered;
 use super::glow_blocks::GlowBlocks;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 
+/// Largest edge of a block, in distances from its middle: scattered light is smoother than glow. On surfaces a jump between blocks would show.
+const OPENING: f32 = 1.0;
+const OPENING_ON_SURFACE: f32 = 0.6;
 /// Most steps through the medium to a block.
 const STEPS: f32 = 64.0;
 /// Distance before a wall at which the light that arrives is read \[cubes\].
