@@ -13,9 +13,8 @@ use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Swe
 use crate::grid::Dims;
 use crate::render::exp::exp;
 
-/// Largest edge of a block, in distances from its middle: scattered light is smoother than glow. On surfaces a jump between blocks would show.
-const OPENING: f32 = 1.0;
-const OPENING_ON_SURFACE: f32 = 0.6;
+/// Largest edge of a block, in distances from its middle.
+const OPENING: f32 = 0.6;
 /// Most steps through the medium to a block.
 const STEPS: f32 = 64.0;
 /// Distance before a wall at which the light that arrives is read \[cubes\].
@@ -225,7 +224,6 @@ impl Blocks {
 
     /// Adds the light at a place \[m\], on a surface with a normal if one is given.
     fn gather(&self, place: [f32; 3], normal: Option<[f32; 3]>, all: &mut Gathered) {
-        let opening = if normal.is_some() { OPENING_ON_SURFACE } else { OPENING };
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
         while let Some((level, at)) = open.pop() {
@@ -239,7 +237,7 @@ impl Blocks {
             let middle = block.place.map(|x| x / block.weight);
             let way: [f32; 3] = std::array::from_fn(|a| place[a] - middle[a]);
             let square = way.iter().map(|x| x * x).sum::<f32>();
-            if level == 0 || edge * edge < opening * opening * square {
+            if level == 0 || edge * edge < OPENING * OPENING * square {
                 self.add(block, edge, place, way, normal, all);
                 continue;
             }
