@@ -111,7 +111,7 @@ enum Command {
 }
 
 impl Command {
-    /// What to do instead of `--set` in a command that reads no scene.
+    /// Advice to leave out `--set`, for a command that reads no scene.
     fn instead_of_sets(&self) -> Option<&'static str> {
         match self {
             Self::Scenes(_) => {

@@ -76,7 +76,7 @@ const LAST: RangeInclusive<f32> = 0.0..=f32::INFINITY;
 const AIR: &[Subject] = &[Subject::Air];
 /// The run, and pictures of it afterwards: both show solids, and both have an instant for each frame.
 const SEEN: &[Subject] = &[Subject::Air, Subject::Smoke, Subject::Picture];
-/// How a run is computed.
+/// Threads and memory, which change no result.
 const MACHINE: &[Subject] = &[Subject::Machine];
 
 /// All parameters, in the order of the reference.

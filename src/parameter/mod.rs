@@ -135,7 +135,7 @@ impl Effect {
     }
 }
 
-/// What a parameter acts upon.
+/// Part of a run or of its pictures that a parameter acts upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
@@ -271,7 +271,7 @@ impl Parameter {
         format!("{} [{}]\nRange: {}. {}", self.description, self.unit, self.range(), self.effect.help())
     }
 
-    /// What it acts upon. A command that works on none of these cannot use it.
+    /// Its subjects. A command that works on none of these cannot use it.
     pub fn subjects(&self) -> &'static [Subject] {
         self.subjects.unwrap_or(match self.effect {
             Effect::LookOnly => &[Subject::Picture],

@@ -10,7 +10,7 @@
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke, and smoke
-//! around a lamp, light the rest along straight rays (`light/within.rs`).
+//! around a lamp, light the rest along straight rays (`light/glow_blocks.rs`, `light/within.rs`).
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 

@@ -46,7 +46,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Why an override has no effect on the timed pictures, if it has none.
+/// Reason that an override has no effect on the timed pictures, if it has none.
 #[cfg(feature = "viewer")]
 fn idle(parameter: &crate::parameter::Parameter) -> Option<String> {
     let why = match parameter.path.as_str() {
@@ -63,7 +63,7 @@ fn idle(parameter: &crate::parameter::Parameter) -> Option<String> {
     Some(why.into())
 }
 
-/// Why no traced picture is timed.
+/// Refusal of traced pictures.
 #[cfg(feature = "viewer")]
 const TRACED: &str = "pictures of the window are timed, which are never traced; leave it out";
 

@@ -28,7 +28,7 @@ fn is_set(scene: &Scene, parameter: &Parameter) -> bool {
     value != parameter.field().map(FieldAccess::default_value) && parameter.path != "render.light.direction"
 }
 
-/// Why a parameter has no effect, if it has none.
+/// Reason that a parameter has no effect, if it has none.
 fn why(scene: &Scene, parameter: &Parameter) -> Option<&'static str> {
     let (config, look, path) = (&scene.config, &scene.look, parameter.path.as_str());
     let is_direct = match config.projection {

@@ -3,8 +3,8 @@
 //! Smoke is mostly densest where it glows, and hides most of its light within a few cells: far less than a cube of the light volume. So
 //! what leaves it is found on cells, and summed up in blocks whose edges grow with the distance (Barnes and Hut 1986):
 //!
-//! - A cell sends its light in 26 directions, as far as the next cell.
-//! - A block of twice the edge sends what its eight parts do, twice as far. Smoke between both distances hides a part of it.
+//! - A cell has an intensity in each of 26 directions. It counts the smoke as far as the next cell.
+//! - A block of twice the edge has the sum of its eight parts. It counts the smoke twice as far.
 //! - A place reads blocks that are small beside their distance. Smoke on the rest of the way hides a part of them.
 //!
 //! Directions are interpolated between the corner, the edge and the face of a cube that are next to them.
@@ -24,11 +24,11 @@ const MOST_CELLS: usize = 1 << 23;
 /// Largest edge of a block, in distances from its middle; and for surfaces, on which a jump between blocks would show.
 const OPENING: f32 = 0.6;
 const OPENING_ON_SURFACE: f32 = 0.4;
-/// Distance from a block's middle to which its intensities count the smoke on the way, in its edges.
+/// Distance from a block's middle within which smoke counts in its intensities \[edges\].
 const REACH: f32 = 1.0;
-/// Cells that send less than this share of the mean are dark: all of them together less than it of the whole.
+/// Cells below this share of the mean power are dark. Together they have less than this share of all power.
 const NEGLIGIBLE: f32 = 0.01;
-/// Steps to the neighbours of a cell, and to itself.
+/// Directions to the neighbours of a cell, one of them to the cell itself.
 const DIRECTIONS: usize = 27;
 /// No block.
 const NONE: u32 = u32::MAX;
@@ -43,7 +43,7 @@ pub(super) struct GlowBlocks {
     smoke: Vec<Extinction>,
     /// Blocks of two cells along an edge first.
     levels: Vec<Level>,
-    /// Level whose blocks are about as large as the cubes of the light volume, and that of the smoke which is as fine.
+    /// Index of the level with blocks as large as the cubes of the light volume, and of the smoke that is as fine.
     of_cubes: usize,
     like_cubes: usize,
 }
@@ -402,7 +402,7 @@ impl CellMeans {
     }
 }
 
-/// What interpolation makes of a cell between two others: half of the blur of its mean over the cell, since splines read sharpened smoke.
+/// Interpolated value of a cell between two others, by half of the blur that the mean over a cell has: splines read sharpened smoke.
 fn blurred([a, b, c]: [[f32; 2]; 3]) -> [f32; 2] {
     std::array::from_fn(|n| 0.0625 * (a[n] + c[n]) + 0.875 * b[n])
 }

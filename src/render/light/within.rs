@@ -81,7 +81,7 @@ struct Block {
 }
 
 impl Within {
-    /// Finds out whether anything shines.
+    /// Sets `shines` by the sources and the glow.
     pub fn note_sources(&mut self) {
         let Sources { emission, lamps, .. } = &self.sources;
         let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
