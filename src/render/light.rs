@@ -421,7 +421,7 @@ impl LightVolume {
 
     /// Radiance that a white floor sends of glowing smoke and of scattered light of lamps close by; `None` without any.
     pub(super) fn within_on_floor(&self) -> Option<impl Fn([f32; 3]) -> [f32; 3] + Sync + '_> {
-        self.within.shines.then_some(|p| self.within.on_surface(&self.cubes, p, UP))
+        self.within.shines.then_some(|p| self.within.on_surface(p, UP))
     }
 
     /// The depth of the smoke towards the sun at each point.

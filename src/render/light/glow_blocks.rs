@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use super::gathered::Gathered;
+use super::gathered::{Gathered, STEPS, SolidCubes, leaving};
 use super::ordinates::MediumCubes;
 use crate::grid::Dims;
 use crate::render::exp::exp;
@@ -32,8 +32,6 @@ const NEGLIGIBLE: f32 = 0.01;
 const DIRECTIONS: usize = 27;
 /// No block.
 const NONE: u32 = u32::MAX;
-/// Most steps from a block to a place.
-const STEPS: f32 = 64.0;
 
 /// Glowing smoke in blocks of two cells along an edge, of four, and so on.
 #[derive(Debug, Default)]
@@ -199,15 +197,13 @@ impl GlowBlocks {
             let beyond = smoke.depth(place, unit, [0.5 * across, REACH * h]);
             *towards = std::array::from_fn(|c| {
                 let own = extinction * tint[c] * across;
-                let leaves = if own < 1e-3 { 1.0 } else { (1.0 - exp(-own)) / own };
-                power[c] * leaves * exp(-beyond * tint[c])
+                power[c] * leaving(own) * exp(-beyond * tint[c])
             });
         }
         // In its middle as in that of a ball whose radius makes uniform smoke as bright as what it sends.
         let own = std::array::from_fn(|c| {
             let depth = 0.65 * extinction * tint[c] * h;
-            let thin = 0.65 / (h * h);
-            power[c] * thin * if depth < 1e-3 { 1.0 } else { (1.0 - exp(-depth)) / depth }
+            power[c] * (0.65 / (h * h)) * leaving(depth)
         });
         Block { towards, place, own, tint }
     }
@@ -283,12 +279,12 @@ impl GlowBlocks {
         all
     }
 
-    /// Light at a place \[m\], on a surface with a normal if one is given. `solids` is the optical depth of solids between two places.
+    /// Light at a place \[m\], on a surface with a normal if one is given.
     pub fn gather_at(
         &self,
         place: [f32; 3],
         normal: Option<[f32; 3]>,
-        solids: impl Fn([f32; 3], [f32; 3]) -> f32,
+        solids: &SolidCubes,
         all: &mut Gathered,
     ) {
         if !self.shines() {
@@ -327,7 +323,7 @@ impl GlowBlocks {
                 continue;
             }
             let depth = self.smoke[self.like_cubes].depth(block.place, unit, [REACH * edge, square.sqrt()]);
-            let hidden = solids(place, block.place);
+            let hidden = solids.depth(place, block.place);
             let sent = block.in_direction(unit);
             // A block that has no finer ones may be close by: it is seen as large as half the sky.
             let near = if level == finest { 0.07 * edge * edge } else { 0.0 };

@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use super::gathered::Gathered;
+use super::gathered::{Gathered, STEPS, SolidCubes, leaving};
 use super::glow_blocks::GlowBlocks;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
@@ -15,10 +15,9 @@ use crate::render::exp::exp;
 
 /// Largest edge of a block, in distances from its middle.
 const OPENING: f32 = 0.6;
-/// Most steps through the medium to a block.
-const STEPS: f32 = 64.0;
 /// Distance before a wall at which the light that arrives is read \[cubes\].
 const OUTSIDE: f32 = 0.6;
+const UP: [f32; 3] = [0.0, 1.0, 0.0];
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -36,8 +35,7 @@ pub(super) struct Within {
     /// Whether any of them sends light.
     pub shines: bool,
     blocks: Blocks,
-    /// Extinction of the solids in each cube \[1/m\]; empty without any.
-    solid: Vec<f32>,
+    solids: SolidCubes,
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
     pub of_walls: [Moments; 3],
@@ -80,6 +78,13 @@ struct Block {
     weight: f32,
 }
 
+/// The floor below each column of cubes.
+struct LitFloor {
+    albedo: [f32; 3],
+    /// Middle \[m\], and the glow that arrives there.
+    columns: Vec<([f32; 3], Gathered)>,
+}
+
 impl Within {
     /// Sets `shines` by the sources and the glow.
     pub fn note_sources(&mut self) {
@@ -98,24 +103,20 @@ impl Within {
         reads: impl Fn(usize) -> bool + Sync,
     ) {
         let dark = Outside::default();
-        self.solid.clear();
-        self.solid.extend(medium.solid.iter().zip(&medium.extinction).map(|(solid, all)| solid * all));
+        self.solids.update(medium);
+        let floor = floor.map(|albedo| LitFloor::new(albedo, medium, &self.glow, &self.solids));
         self.solver.send(medium, &self.sources, &dark, &mut self.sent);
-        self.build(medium, floor);
-        let Self { glow, solver, blocks, solid, collided, sent, .. } = self;
+        self.build(medium, floor.as_ref());
+        let Self { glow, solver, blocks, solids, collided, sent, .. } = self;
         let of = [&mut self.of_smoke, &mut self.of_walls];
         let is_medium = |n: usize| medium.extinction[n] > 0.0;
         gather_in_cubes(medium, of, is_medium, |place, all| blocks.gather(place, None, all));
         let mut glowing = <[[Moments; 3]; 2]>::default();
         let [of_glow, none] = &mut glowing;
-        gather_in_cubes(
-            medium,
-            [of_glow, none],
-            |n| is_medium(n) || reads(n),
-            |place, all| {
-                glow.gather_at(place, None, |a, b| solid_depth(solid, medium, a, b), all);
-            },
-        );
+        let wanted = |n: usize| is_medium(n) || reads(n);
+        gather_in_cubes(medium, [of_glow, none], wanted, |place, all| {
+            glow.gather_at(place, None, solids, all)
+        });
         add(of_glow, &mut self.of_smoke);
         // Its first collisions scatter like the light of lamps.
         for c in 0..3 {
@@ -131,12 +132,12 @@ impl Within {
             let outside = std::array::from_fn(|a| (wall.place[a] + OUTSIDE * wall.normal[a]) * medium.h);
             let mut all = Gathered::default();
             blocks.gather(outside, Some(wall.normal), &mut all);
-            glow.gather_at(outside, Some(wall.normal), |a, b| solid_depth(solid, medium, a, b), &mut all);
+            glow.gather_at(outside, Some(wall.normal), solids, &mut all);
             all.on_surface
         });
         solver.solve(medium, collided, &dark, sweeps, false, &mut self.scratch);
         solver.add_sent(sent);
-        self.build(medium, floor);
+        self.build(medium, floor.as_ref());
         let blocks = &self.blocks;
         let of = [&mut self.of_smoke, &mut self.of_walls];
         gather_in_cubes(medium, of, reads, |place, all| blocks.gather(place, None, all));
@@ -144,26 +145,41 @@ impl Within {
     }
 
     /// Makes blocks of what the cubes send, and of what a floor reflects of it and of glow.
-    fn build(&mut self, medium: &MediumCubes, floor: Option<[f32; 3]>) {
+    fn build(&mut self, medium: &MediumCubes, floor: Option<&LitFloor>) {
         self.blocks.build(medium, &self.sent, &[]);
-        let Some(albedo) = floor else { return };
-        let (Dims { nx, nz, .. }, h) = (medium.dims, medium.h);
-        let column = |n: usize| {
-            let place = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
-            let arrives = self.on_surface(medium, place, [0.0, 1.0, 0.0]);
-            std::array::from_fn(|c| albedo[c] * arrives[c])
-        };
-        let columns: Vec<[f32; 3]> = (0..nx * nz).into_par_iter().map(column).collect();
+        let Some(floor) = floor else { return };
+        let columns = floor.sent(|place, all| self.blocks.gather(place, Some(UP), all));
         self.blocks.build(medium, &self.sent, &columns);
     }
 
     /// Radiance that a white surface sends of this light, as far as nothing but smoke hides it.
-    pub fn on_surface(&self, medium: &MediumCubes, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+    pub fn on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
         let mut all = Gathered::default();
         self.blocks.gather(place, Some(normal), &mut all);
-        let hidden = |a, b| solid_depth(&self.solid, medium, a, b);
-        self.glow.gather_at(place, Some(normal), hidden, &mut all);
+        self.glow.gather_at(place, Some(normal), &self.solids, &mut all);
         all.on_surface
+    }
+}
+
+impl LitFloor {
+    fn new(albedo: [f32; 3], medium: &MediumCubes, glow: &GlowBlocks, solids: &SolidCubes) -> Self {
+        let (Dims { nx, nz, .. }, h) = (medium.dims, medium.h);
+        let column = |n: usize| {
+            let place = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
+            let mut all = Gathered::default();
+            glow.gather_at(place, Some(UP), solids, &mut all);
+            (place, all)
+        };
+        Self { albedo, columns: (0..nx * nz).into_par_iter().map(column).collect() }
+    }
+
+    /// Radiance of each column, with the light that `gather` adds.
+    fn sent(&self, gather: impl Fn([f32; 3], &mut Gathered) + Sync) -> Vec<[f32; 3]> {
+        let column = |&(place, mut all): &([f32; 3], Gathered)| {
+            gather(place, &mut all);
+            std::array::from_fn(|c| self.albedo[c] * all.on_surface[c])
+        };
+        self.columns.par_iter().map(column).collect()
     }
 }
 
@@ -286,10 +302,9 @@ impl Blocks {
         let even = 0.25 * std::f32::consts::FRAC_1_PI / area;
         for c in 0..3 {
             let own = 2.0 * inside[c];
-            let hidden = if own < 1e-3 { 1.0 } else { (1.0 - exp(-own)) / own };
             let along: f32 = (0..3).map(|a| block.along[c][a] * unit[a]).sum();
             let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * exp(-inside[c]);
-            let smoke = hidden * (block.power[c] + along).max(0.0) + floor;
+            let smoke = leaving(own) * (block.power[c] + along).max(0.0) + floor;
             let facing: f32 = (0..3).map(|a| block.normals[c][a] * unit[a]).sum();
             let length = block.normals[c].iter().map(|x| x * x).sum::<f32>().sqrt();
             let walls = block.walls[c] - 0.5 * length + 2.0 * facing.max(0.0);
@@ -352,27 +367,6 @@ fn add(from: &[Moments; 3], to: &mut [Moments; 3]) {
     for (from, to) in from.iter().flat_map(Moments::all).zip(to.iter_mut().flat_map(Moments::all_mut)) {
         to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
     }
-}
-
-/// Optical depth of the solids between two places \[m\].
-fn solid_depth(solid: &[f32], medium: &MediumCubes, from: [f32; 3], to: [f32; 3]) -> f32 {
-    if solid.is_empty() {
-        return 0.0;
-    }
-    let way: [f32; 3] = std::array::from_fn(|a| to[a] - from[a]);
-    let length = way.iter().map(|x| x * x).sum::<f32>().sqrt();
-    let steps = (length / medium.h).ceil().clamp(1.0, STEPS);
-    let size = medium.dims.array();
-    let mut sum = 0.0;
-    for n in 0..steps as usize {
-        let t = (n as f32 + 0.5) / steps;
-        let at: [f32; 3] = std::array::from_fn(|a| (from[a] + t * way[a]) / medium.h);
-        if (0..3).all(|a| at[a] >= 0.0 && at[a] < size[a] as f32) {
-            let [i, j, k] = at.map(|x| x as usize);
-            sum += solid[medium.dims.index(i, j, k)];
-        }
-    }
-    sum * length / steps
 }
 
 impl Level {
