@@ -315,7 +315,7 @@ impl<'a> Volume<'a> {
     }
 
     /// A number that updraft writes beside the grids: the `time` of the frame \[s\] or its `frame_rate` \[1/s\]; or the `voxel` of the
-    /// velocity \[m\], the edge of a cube of the same volume. None if the file does not say it.
+    /// velocity or the `smoke_voxel` \[m\], the edge of a cube of the same volume. None if the file does not say it.
     pub fn number(&self, name: &str) -> Option<f64> {
         match name {
             "time" => match self.reader.meta("time")? {
@@ -326,12 +326,33 @@ impl<'a> Volume<'a> {
                 Meta::Float(rate) => Some((*rate).into()),
                 _ => None,
             },
-            "voxel" => {
-                let grid = self.reader.grid(self.grid(Field::U)?).ok()?;
-                Some(grid.scale.iter().product::<f64>().cbrt())
-            }
+            "voxel" => self.edge(&[Field::U]),
+            "smoke_voxel" => self.edge(&[Field::Red, Field::Green, Field::Blue, Field::Temperature]),
             _ => None,
         }
+    }
+
+    /// Edge of a cube of the volume of a voxel \[m\], in the grid of the first of `fields` that it has.
+    fn edge(&self, fields: &[Field]) -> Option<f64> {
+        let name = fields.iter().find_map(|field| self.grid(*field))?;
+        let grid = self.reader.grid(name).ok()?;
+        Some(grid.scale.iter().product::<f64>().cbrt())
+    }
+
+    /// Whether its smoke says that it has active voxels outside a box of `dims` voxels.
+    pub fn exceeds(&self, dims: Dims) -> bool {
+        let fields = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
+        let name = fields.iter().find_map(|field| self.grid(*field));
+        let Some(grid) = name.and_then(|name| self.reader.grid(name).ok()) else { return false };
+        let corners = ["file_bbox_min", "file_bbox_max"].map(|corner| {
+            let found = grid.metadata.iter().find(|(name, _)| name == corner);
+            found.and_then(|(_, value)| if let Meta::Vec3i(voxel) = value { Some(*voxel) } else { None })
+        });
+        let is_within = |voxel: [i32; 3]| {
+            let cells = self.up.cell(voxel, [0; 3]).into_iter().zip(dims.array());
+            cells.into_iter().all(|(cell, n)| (0..n as isize).contains(&cell))
+        };
+        !corners.into_iter().flatten().all(is_within)
     }
 
     /// Whether `field` can be read from it.

@@ -100,10 +100,7 @@ pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
     let (mut scene, supply) = match &args.from {
         None => (common.scene(args.scene.as_deref().unwrap_or("plume"), &[])?, Supply::Live),
         Some(path) => {
-            let folder = RunFolder::at(path);
-            folder.check()?;
-            folder.refuse_idle(common)?;
-            let scene = common.scene(&folder.scene().display().to_string(), &["initial={}".into()])?;
+            let (folder, scene) = RunFolder::for_pictures(path, common, &[])?;
             (scene, Supply::Stored(folder))
         }
     };

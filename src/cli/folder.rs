@@ -7,11 +7,11 @@ use half::f16;
 use super::frames::Frames;
 use super::run_scene;
 use super::simulate_args::Format;
-use super::stored_frame::StoredFrame;
+use super::stored_frame::{RunNumbers, StoredFrame};
 use super::{CliError, Common};
 use crate::field::Field;
 use crate::grid::Dims;
-use crate::parameter::Subject;
+use crate::parameter::{Parameter, Subject};
 use crate::scene::Scene;
 use crate::snapshot::{Bricks, Motion, Snapshot, SnapshotSlab, SolidPose, above_ground};
 use crate::solver::{Config, refuse_on_ranks};
@@ -19,17 +19,46 @@ use crate::solver::{Config, refuse_on_ranks};
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
 /// `.vti`, `mean.npz`, and `checkpoint`.
 #[derive(Clone, Debug)]
-pub struct RunFolder(PathBuf);
+pub struct RunFolder {
+    path: PathBuf,
+    /// Numbers of its frames, if they are to be compared.
+    run: Option<RunNumbers>,
+}
 
 impl RunFolder {
     /// The folder at `path`, which may not exist.
     pub fn at(path: &Path) -> Self {
-        Self(path.to_owned())
+        Self { path: path.to_owned(), run: None }
+    }
+
+    /// The run at `path` for pictures, with its scene: that of the run with the overrides of the command line and `changes`, called as
+    /// the folder is.
+    ///
+    /// # Errors
+    /// If it is no folder of a run, or for an override without an effect on pictures of it.
+    pub fn for_pictures(path: &Path, common: &Common, changes: &[String]) -> Result<(Self, Scene), CliError> {
+        let mut folder = Self::at(path);
+        folder.check()?;
+        folder.refuse_idle(common)?;
+        let name = folder.scene().display().to_string();
+        // The initial fields no longer matter.
+        let changes = [&["initial={}".to_owned()], changes].concat();
+        let mut scene = common.scene(&name, &changes)?;
+        scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
+        // An override may give a film another frame rate, but not the frames. Lists cost time, and say nothing here.
+        let lists = ["source", "force", "solid", "light", "probe"].map(|list| format!("{list}=[]"));
+        let stored = Scene::load_shared(&name, &[&changes[..1], &lists].concat(), common.share)?;
+        folder.run = Some(RunNumbers {
+            h: stored.config.h,
+            smoke: Some((stored.config.smoke_dims(), stored.config.smoke_h())),
+            rate: stored.time.frame_rate,
+        });
+        Ok((folder, scene))
     }
 
     /// Path of the scene with its overrides, as a file.
     pub fn scene(&self) -> PathBuf {
-        self.0.join("scene.toml")
+        self.path.join("scene.toml")
     }
 
     /// Whether its smoke moved through the flow of another run.
@@ -39,7 +68,7 @@ impl RunFolder {
 
     /// Refuses a folder that cannot be read, or has no scene.
     pub fn check(&self) -> Result<(), CliError> {
-        if let Err(error) = std::fs::read_dir(&self.0) {
+        if let Err(error) = std::fs::read_dir(&self.path) {
             return Err(self.wrong(&format!("cannot be read: {error}")));
         }
         if self.scene().exists() {
@@ -47,16 +76,15 @@ impl RunFolder {
         }
         Err(CliError::Request(format!(
             "{} has no scene.toml; it is no folder of `updraft simulate`",
-            self.0.display()
+            self.path.display()
         )))
     }
 
     /// Refuses overrides without an effect on pictures of this run: its smoke is simulated already.
-    pub fn refuse_idle(&self, common: &Common) -> Result<(), CliError> {
+    fn refuse_idle(&self, common: &Common) -> Result<(), CliError> {
         common.refuse_idle(|parameter| {
-            let acts = parameter.acts_on(&[Subject::Picture, Subject::Machine]);
-            let dir = self.0.display();
-            (!acts).then(|| {
+            let dir = self.path.display();
+            (!acts_on_pictures(parameter)).then(|| {
                 format!(
                     "the smoke in {dir} is simulated already; leave it out, or simulate the run anew with it"
                 )
@@ -66,37 +94,37 @@ impl RunFolder {
 
     /// Path of the statistics of each step.
     pub fn stats(&self) -> PathBuf {
-        self.0.join("stats.csv")
+        self.path.join("stats.csv")
     }
 
     /// Path of the table of the probe `name`.
     pub fn probe(&self, name: &str) -> PathBuf {
-        self.0.join(format!("probe-{name}.csv"))
+        self.path.join(format!("probe-{name}.csv"))
     }
 
     /// Path of the fields of `frame` in a format.
     pub(super) fn fields(&self, format: Format, frame: u32) -> PathBuf {
-        self.0.join(format!("fields.{frame:04}.{}", format.ending()))
+        self.path.join(format!("fields.{frame:04}.{}", format.ending()))
     }
 
     /// The means of the fields over time.
     pub fn means(&self) -> PathBuf {
-        self.0.join("mean.npz")
+        self.path.join("mean.npz")
     }
 
     /// The list of the VTK images.
     pub fn series(&self) -> PathBuf {
-        self.0.join("fields.pvd")
+        self.path.join("fields.pvd")
     }
 
     /// Path of the lock of a running simulation.
     pub fn lock(&self) -> PathBuf {
-        self.0.join(".updraft.lock")
+        self.path.join(".updraft.lock")
     }
 
     /// Path of the checkpoint.
     pub fn checkpoint(&self) -> PathBuf {
-        self.0.join("checkpoint")
+        self.path.join("checkpoint")
     }
 
     /// The frames in the folder, from the first to the last.
@@ -113,7 +141,7 @@ impl RunFolder {
     /// Numbers of the frames in a format, ascending.
     fn numbers(&self, format: Format) -> Result<Vec<u32>, CliError> {
         let entries =
-            std::fs::read_dir(&self.0).map_err(|error| self.wrong(&format!("cannot be read: {error}")))?;
+            std::fs::read_dir(&self.path).map_err(|error| self.wrong(&format!("cannot be read: {error}")))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut numbers: Vec<u32> = names.filter_map(|name| frame_of(&name, format)).collect();
         numbers.sort_unstable();
@@ -121,7 +149,7 @@ impl RunFolder {
     }
 
     fn wrong(&self, what: &str) -> CliError {
-        CliError::Request(format!("{}: {what}", self.0.display()))
+        CliError::Request(format!("{}: {what}", self.path.display()))
     }
 
     /// The file with the fields of `frame` and its format: npz, or vdb if there is no such npz.
@@ -130,9 +158,22 @@ impl RunFolder {
         if !npz.exists() && vdb.exists() { (vdb, Format::Vdb) } else { (npz, Format::Npz) }
     }
 
+    /// Opens the npz among `frames`. Volumes are read whole, so that they are opened when their turn comes.
+    ///
+    /// # Errors
+    /// If one cannot be read, or is of another run: hours of pictures may come before it.
+    pub fn check_frames(&self, mut frames: impl Iterator<Item = u32>) -> Result<(), CliError> {
+        frames.try_for_each(|frame| match self.stored(frame) {
+            (_, Format::Vdb) => Ok(()),
+            _ => self.open(frame).map(drop),
+        })
+    }
+
     fn open(&self, frame: u32) -> Result<StoredFrame, CliError> {
         let (path, format) = self.stored(frame);
-        StoredFrame::open(&path, format)
+        let mut stored = StoredFrame::open(&path, format)?;
+        self.run.map_or(Ok(()), |run| stored.check_run(frame, run))?;
+        Ok(stored)
     }
 
     /// The frames in the folder that can be read: npz, or vdb if there are none.
@@ -224,6 +265,11 @@ impl RunFolder {
         snapshot.solids = scene.solids.iter().map(|solid| placed(solid.pose(snapshot.time, 0.0))).collect();
         Ok((stored, config))
     }
+}
+
+/// Whether a parameter acts on pictures of smoke that is simulated already.
+fn acts_on_pictures(parameter: &Parameter) -> bool {
+    parameter.acts_on(&[Subject::Picture, Subject::Machine])
 }
 
 /// The fields of a picture, in the order of a cell.

@@ -95,15 +95,9 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
         }
         .run(&scene, common);
     };
-    let folder = RunFolder::at(path);
-    folder.check()?;
-    folder.refuse_idle(common)?;
+    let (folder, scene) = RunFolder::for_pictures(path, common, &changes)?;
     let frames = args.frames.map_or_else(|| folder.frames(), Ok)?;
-    // The initial fields no longer matter.
-    changes.push("initial={}".into());
-    let mut scene = common.scene(&folder.scene().display().to_string(), &changes)?;
     args.refuse_idle(&scene)?;
-    scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
     let (out, supply) = (args.out(&scene)?, Supply::Stored(folder));
     let (cpu, skip, layers) = (args.cpu, args.skip_existing, args.layers);
     Job { frames, out, supply, cpu, skip, layers }.run(&scene, common)

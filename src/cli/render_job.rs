@@ -98,7 +98,7 @@ pub enum Feed {
 }
 
 impl Feed {
-    /// Begins the simulation, or checks that the files of all `frames` exist.
+    /// Begins the simulation, or checks that the files of all `frames` exist and are of its run.
     pub fn new(
         scene: &Scene,
         supply: Supply,
@@ -112,7 +112,10 @@ impl Feed {
                 let missing = frames.iter().map(|frame| folder.stored(frame).0).find(|path| !path.exists());
                 match missing {
                     Some(path) => Err(CliError::Request(format!("{} is missing", path.display()))),
-                    None => Ok(Self::Stored(folder)),
+                    None => {
+                        folder.check_frames(frames.iter())?;
+                        Ok(Self::Stored(folder))
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::CliError;
 use super::folder::{FlowFrames, RunFolder};
 use super::simulate_args::Format;
-use super::stored_frame::StoredFrame;
+use super::stored_frame::{RunNumbers, StoredFrame};
 use crate::field::{Array, Field};
 use crate::grid::{Dims, Faces, Layout};
 use crate::scene::{InitialError, Scene};
@@ -113,23 +113,8 @@ impl RunFlow {
     fn open(&self, frame: u32) -> Result<(PathBuf, StoredFrame), CliError> {
         let path = self.folder.fields(self.frames.format, frame);
         let mut stored = StoredFrame::open(&path, self.frames.format)?;
-        let (h, rate) = (f64::from(self.h), f64::from(self.rate));
-        for (name, wanted, tolerance) in [
-            ("voxel", h, 1e-6 * h),
-            ("frame_rate", rate, 1e-6 * rate),
-            // Steps add up in rounded numbers.
-            ("time", f64::from(frame) / rate, (1e-2 + 1e-6 * f64::from(frame)) / rate),
-        ] {
-            let is_wanted = |found: f64| (found - wanted).abs() <= tolerance;
-            if let Some(found) = stored.number(name).filter(|found| !is_wanted(*found)) {
-                return Err(CliError::Request(format!(
-                    "{}: its `{name}` is {:?}, and by scene.toml it is {:?}; it is a frame of another run, so simulate anew",
-                    path.display(),
-                    found as f32,
-                    wanted as f32
-                )));
-            }
-        }
+        // Its smoke may be coarser than this.
+        stored.check_run(frame, RunNumbers { h: self.h, smoke: None, rate: self.rate })?;
         Ok((path, stored))
     }
 

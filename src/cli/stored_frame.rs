@@ -7,9 +7,21 @@ use super::run_scene;
 use super::simulate_args::Format;
 use crate::field::{Array, Field};
 use crate::foreign;
+use crate::grid::Dims;
 use crate::npz::Reader;
 use crate::solver::Config;
 use crate::volume::Volume;
+
+/// Numbers that all frames of a run share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunNumbers {
+    /// Edge of a cell of the velocity \[m\].
+    pub h: f32,
+    /// Cells of smoke and their edge \[m\], if frames are to have these.
+    pub smoke: Option<(Dims, f32)>,
+    /// Frames per second.
+    pub rate: f32,
+}
 
 /// An open file with the fields of a frame.
 pub(super) enum StoredFrame {
@@ -88,6 +100,44 @@ impl StoredFrame {
             Self::Vdb(path, bytes) => Volume::read(bytes)
                 .and_then(|volume| volume.array(field, dims, h))
                 .map_err(|what| unreadable(path, &what)),
+        }
+    }
+
+    /// Fails if it says that it is not `frame` of `run`.
+    pub fn check_run(&mut self, frame: u32, run: RunNumbers) -> Result<(), CliError> {
+        let RunNumbers { h, smoke, rate } = run;
+        let edges = [Some(("voxel", h)), smoke.map(|(_, h)| ("smoke_voxel", h))].into_iter().flatten();
+        let edges = edges.map(|(name, h)| (name, f64::from(h), 1e-6 * f64::from(h)));
+        let rate = f64::from(rate);
+        let other_run = "it is a frame of another run, so simulate anew";
+        let times = [
+            ("frame_rate", rate, 1e-6 * rate),
+            // Steps add up in rounded numbers.
+            ("time", f64::from(frame) / rate, (1e-2 + 1e-6 * f64::from(frame)) / rate),
+        ];
+        for (name, wanted, tolerance) in edges.chain(times) {
+            let is_wanted = |found: f64| (found - wanted).abs() <= tolerance;
+            if let Some(found) = self.number(name).filter(|found| !is_wanted(*found)) {
+                let (Self::Npz(path, _) | Self::Vdb(path, _)) = self;
+                return Err(CliError::Request(format!(
+                    "{}: its `{name}` is {:?}, and by scene.toml it is {:?}; {other_run}",
+                    path.display(),
+                    found as f32,
+                    wanted as f32
+                )));
+            }
+        }
+        // The arrays of an npz have a shape, which is checked where they are read.
+        match (self, smoke) {
+            (Self::Vdb(path, bytes), Some((dims, _)))
+                if Volume::read(bytes).is_ok_and(|volume| volume.exceeds(dims)) =>
+            {
+                Err(CliError::Request(format!(
+                    "{}: its smoke reaches beyond the box of scene.toml; {other_run}",
+                    path.display()
+                )))
+            }
+            _ => Ok(()),
         }
     }
 

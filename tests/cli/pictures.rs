@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::{command, done, files, folder, refused, stderr, stdout, succeeded, updraft};
+use super::command::{command, done, files, folder, refused, stderr, stdout, succeeded, updraft, words};
 use super::{SMALL, render};
 
 /// Reads rows of RGB or RGBA bytes, the number of bytes per pixel, and the size.
@@ -172,6 +172,52 @@ fn pictures_of_a_finished_run_refuse_overrides_of_its_flow() {
     );
     assert_eq!(files(dir.path()), ["run"]);
     succeeded(&render("render={exposure=1, floor=false}"));
+}
+
+/// They were rendered as if they were of this box, this size and this instant.
+#[test]
+fn pictures_of_frames_of_another_run_are_refused() {
+    let dir = folder();
+    let simulate = |out: &str, format: &str, more: &str| {
+        let args = words("simulate plume --frames 1-2 -q --set domain.cells=[12,18,12]");
+        let more =
+            if more.contains("voxel") { more.to_owned() } else { format!("--set domain.voxel=0.08 {more}") };
+        done(dir.path(), &[&args[..], &["--out", out, "--format"], &words(format), &words(&more)].concat());
+    };
+    let render = |more: &str| {
+        let args = words("render --from run --size 16x12 --cpu -q --force --out a.####.png");
+        updraft(dir.path(), &[&args[..], &words(more)].concat())
+    };
+    let path = |run: &str, n: u32, format: &str| dir.path().join(format!("{run}/fields.{n:04}.{format}"));
+    for format in ["vdb", "npz"] {
+        simulate("run", &format!("{format} --force"), "");
+        simulate("small", &format!("{format} --force"), "--set domain.voxel=0.07");
+        simulate("fast", &format!("{format} --force"), "--set time.frame_rate=30");
+        simulate("red", &format!("{format} --force --fields red"), "--set domain.voxel=0.07");
+        let own = std::fs::read(path("run", 2, format)).unwrap();
+        for (from, n, wanted) in [
+            ("small", 2, "`voxel` is 0.07, and by scene.toml it is 0.08; it is a frame of another run"),
+            ("fast", 2, "`frame_rate` is 30.0, and by scene.toml it is 24.0"),
+            ("run", 1, "`time` is 0.041666668, and by scene.toml it is 0.083333336"),
+            ("red", 2, "voxel` is 0.07, and by scene.toml it is 0.08"),
+        ] {
+            std::fs::copy(path(from, n, format), path("run", 2, format)).unwrap();
+            let output = render("--frames 2");
+            refused(&output, &format!("run/fields.0002.{format}: its `"));
+            assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
+        }
+        if format == "npz" {
+            refused(&render(""), "run/fields.0002.npz: its `voxel`");
+            assert!(!dir.path().join("a.0001.png").exists(), "before any picture");
+        }
+        std::fs::write(path("run", 2, format), own).unwrap();
+        // A film may be slower than the run.
+        succeeded(&render("--frames 2 --set time.frame_rate=12"));
+    }
+    std::fs::remove_file(path("run", 2, "npz")).unwrap();
+    simulate("wide", "vdb", "--set domain.cells=[24,18,12] --set source.0.shape.disc.center=[1.5,0.01,0.41]");
+    std::fs::copy(path("wide", 2, "vdb"), path("run", 2, "vdb")).unwrap();
+    refused(&render("--frames 2"), "fields.0002.vdb: its smoke reaches beyond the box of scene.toml");
 }
 
 /// Without an EGL driver pictures are rendered on the CPU, which is reported once.
