@@ -236,3 +236,25 @@ fn completions_and_manual_pages_name_every_command() {
     assert!(std::fs::read_to_string(dir.path().join("pages/updraft.1")).unwrap().contains(".TH updraft 1"));
     assert_eq!(updraft(dir.path(), &["man", "pages"]).status.code(), Some(2), "nothing is overwritten");
 }
+
+/// A frame of the run was read as one of the box in the configuration.
+#[test]
+fn pictures_of_a_finished_run_have_its_box_whatever_the_configuration_says() {
+    let dir = folder();
+    let run = words("simulate plume --frames 1 --format npz --set domain.cells=[12,18,12] --out run -q");
+    done(dir.path(), &[&run[..], &["--set", "domain.voxel=0.08"]].concat());
+    let render = |out: &str| {
+        let args = words("render --from run --size 16x12 --cpu -q --out");
+        done(dir.path(), &[&args[..], &[out]].concat());
+        std::fs::read(dir.path().join(out)).unwrap()
+    };
+    let own = render("a.png");
+    configure(dir.path(), "set = ['domain.cells=[16, 16, 16]', 'domain.voxel=0.1', 'fluid.cooling=1']");
+    assert!(render("b.png") == own, "the same picture");
+    configure(dir.path(), "set = ['render.exposure=2']");
+    assert!(render("c.png") != own, "those of pictures still hold");
+    configure(dir.path(), "set = ['fluid.colling=1']");
+    let args = words("render --from run --cpu -q --out d.png");
+    let output = updraft(dir.path(), &args);
+    assert!(stderr(&output).contains("unknown key `colling`"), "{}", stderr(&output));
+}

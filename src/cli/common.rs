@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::CliError;
 use crate::comm::Comm;
 use crate::parameter::Parameter;
-use crate::scene::{Scene, SceneError, Share, override_keys};
+use crate::scene::{OverrideKey, Scene, SceneError, Share, override_keys};
 
 /// Most threads of a command.
 pub const MOST_THREADS: u16 = 1024;
@@ -96,6 +96,23 @@ impl Common {
     /// The overrides of the command line. Those of the configuration hold for every command, whether it can use them or not.
     pub fn own_sets(&self) -> &[String] {
         self.set.get(self.sets_of_config..).unwrap_or_default()
+    }
+
+    /// Without the overrides of the configuration of which no parameter `acts`.
+    pub fn with_sets_of_config(&self, acts: impl Fn(&Parameter) -> bool) -> Self {
+        let mut common = self.clone();
+        let (of_config, own) = self.set.split_at(self.sets_of_config.min(self.set.len()));
+        let is_kept = |set: &&String| {
+            let keys = override_keys(set);
+            // The scene refuses an unknown key.
+            let is_used =
+                |key: &OverrideKey| key.parameters.is_empty() || key.parameters.iter().any(|one| acts(one));
+            keys.is_empty() || keys.iter().any(is_used)
+        };
+        common.set = of_config.iter().filter(is_kept).cloned().collect();
+        common.sets_of_config = common.set.len();
+        common.set.extend_from_slice(own);
+        common
     }
 
     /// Refuses an override of the command line that has no effect: `idle` says why a parameter has none in this command.

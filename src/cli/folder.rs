@@ -43,7 +43,7 @@ impl RunFolder {
         let name = folder.scene().display().to_string();
         // The initial fields no longer matter.
         let changes = [&["initial={}".to_owned()], changes].concat();
-        let mut scene = common.scene(&name, &changes)?;
+        let mut scene = common.with_sets_of_config(acts_on_pictures).scene(&name, &changes)?;
         scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
         // An override may give a film another frame rate, but not the frames. Lists cost time, and say nothing here.
         let lists = ["source", "force", "solid", "light", "probe"].map(|list| format!("{list}=[]"));
