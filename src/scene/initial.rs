@@ -1,5 +1,6 @@
 //! Initial fields: from an npz or OpenVDB file, and from formulas.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -44,9 +45,19 @@ const TRIALS: usize = 32;
 /// Most instructions of all trials of a formula, each for [`WIDTH`] points: long formulas are tried at fewer.
 const MOST_TRIED: usize = 1 << 20;
 
-/// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas.
-pub fn resolve(read: &document::Initial, text: &Text, folder: &Path, config: &Config) -> Result<Initial> {
-    Ok(Initial { file: check(read, text, folder, config)?, formulas: formulas(read, text, config)? })
+/// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas. Returns the names of `let` that
+/// no formula uses, too.
+pub fn resolve(
+    read: &document::Initial,
+    text: &Text,
+    folder: &Path,
+    config: &Config,
+) -> Result<(Initial, Vec<String>)> {
+    let file = check(read, text, folder, config)?;
+    let definitions = definitions(read, text)?;
+    let (formulas, used) = formulas(read, &definitions, text, config)?;
+    let unused = definitions.keys().filter(|name| !used.contains(name.as_str())).cloned().collect();
+    Ok((Initial { file, formulas }, unused))
 }
 
 fn check(read: &document::Initial, text: &Text, folder: &Path, config: &Config) -> Result<Option<PathBuf>> {
@@ -118,23 +129,32 @@ fn is_known(name: &str) -> bool {
     BESIDE.contains(&name) || Field::ALL.iter().any(|field| field.name() == name)
 }
 
+/// Formulas of fields, with the names that they use.
+type Formulas<'d> = (Vec<(Field, Formula)>, BTreeSet<&'d str>);
+
 /// Reads the formulas of `read`, each tried at a few points.
-fn formulas(read: &document::Initial, text: &Text, config: &Config) -> Result<Vec<(Field, Formula)>> {
-    let definitions = definitions(read, text)?;
+fn formulas<'d>(
+    read: &document::Initial,
+    definitions: &'d Definitions,
+    text: &Text,
+    config: &Config,
+) -> Result<Formulas<'d>> {
     let written = [&read.u, &read.v, &read.w, &read.temperature, &read.red, &read.green, &read.blue];
-    let mut formulas = Vec::new();
+    let (mut formulas, mut used) = (Vec::new(), BTreeSet::new());
     for (field, written) in Field::STORED.into_iter().zip(written) {
         let Some(written) = written else { continue };
         let wrong = |span, message: String| text.problem(span, message);
-        let formula = formula::parse(&written.get_ref().0, &definitions).map_err(|fault| {
+        let parsed = formula::parse(&written.get_ref().0, definitions);
+        let (formula, names) = parsed.map_err(|fault| {
             let (key, span) = place(&fault, field, written, read, text);
             wrong(span, format!("initial.{key}: {}", fault.message))
         })?;
+        used.extend(names);
         attempt(&formula, field, field.grid(config))
             .map_err(|error| wrong(written.span(), error.to_string()))?;
         formulas.push((field, formula));
     }
-    Ok(formulas)
+    Ok((formulas, used))
 }
 
 fn definitions(read: &document::Initial, text: &Text) -> Result<Definitions> {

@@ -12,6 +12,8 @@ pub struct Origin {
     pub overrides: Vec<String>,
     /// Folder that file names in the scene are relative to.
     pub folder: PathBuf,
+    /// Names of `initial.let` that no formula uses.
+    pub unused_names: Vec<String>,
     /// Path and original contents of the scene file; none for a built-in scene.
     pub file: Option<(PathBuf, String)>,
 }

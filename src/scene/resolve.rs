@@ -11,6 +11,7 @@ use super::checked_scene::{Scene, Time};
 use super::document::{self, Document};
 use super::given::Given;
 use super::memory;
+use super::origin::Origin;
 use super::scene_error::Problem;
 use super::scene_text::{DIVISION, Text};
 use super::shapes::SceneContext;
@@ -59,6 +60,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
     let sources = source_tables::resolve(doc.source.as_deref(), context)?;
     let fills = source_tables::fills(&doc.initial.smoke, context)?;
+    let (initial, unused_names) = initial::resolve(&doc.initial, text, folder, &config)?;
     Ok(Scene {
         name,
         params,
@@ -70,10 +72,10 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
         camera,
         camera_path: camera_path::resolve(keyframes, &camera, text, check_camera)?,
         size,
-        initial: initial::resolve(&doc.initial, text, folder, &config)?,
+        initial,
         probes: probes::resolve(&doc.probe, text, &config, &solids)?,
         side_formulas: sides.formulas,
-        origin: Arc::new(text.origin(folder)),
+        origin: Arc::new(Origin { unused_names, ..text.origin(folder) }),
         solids,
         config,
     })

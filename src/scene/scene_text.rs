@@ -46,7 +46,8 @@ impl Text {
     /// Origin of a scene with this text; files are relative to `folder`.
     pub fn origin(&self, folder: &Path) -> Origin {
         let text = self.parts[0].1.clone();
-        Origin { text, overrides: self.overrides.clone(), folder: folder.to_owned(), file: None }
+        let (overrides, folder) = (self.overrides.clone(), folder.to_owned());
+        Origin { text, overrides, folder, unused_names: vec![], file: None }
     }
 
     /// Makes an error at `span`, which may lie in the file or in an override.

@@ -3,7 +3,7 @@
 use crate::look::Scattering;
 use crate::parameter::{self, FieldAccess, Holder, Parameter, SideName, Subject, Worded};
 use crate::scene::Scene;
-use crate::solver::{BoundaryCondition, Projection};
+use crate::solver::{BoundaryCondition, Motion, Projection};
 
 /// Each key without an effect, with the reason. Keys that have their default are not among them: nobody has set them.
 pub fn keys(scene: &Scene) -> Vec<String> {
@@ -17,6 +17,11 @@ pub fn keys(scene: &Scene) -> Vec<String> {
     }
     keys.extend(walls(scene));
     keys.extend(sources(scene));
+    keys.extend(patches(scene));
+    keys.extend(solids(scene));
+    keys.extend(
+        scene.origin.unused_names.iter().map(|name| format!("initial.let.{name}: no formula uses it")),
+    );
     keys
 }
 
@@ -84,6 +89,37 @@ fn sources(scene: &Scene) -> impl Iterator<Item = String> {
     idle.map(|(n, _)| format!("source.{n}: it emits nothing and has no velocity"))
 }
 
+/// Noise that is even, and a rate of change where there is one instant.
+fn patches(scene: &Scene) -> impl Iterator<Item = String> {
+    let sources = scene.sources.iter().map(|source| (source.noise, "source", true));
+    let fills = scene.fills.iter().map(|fill| (fill.noise, "initial.smoke", false));
+    let (sources, fills) = (sources.enumerate(), fills.enumerate());
+    sources.chain(fills).filter_map(|(n, (noise, list, lasts))| {
+        let noise = noise?;
+        match () {
+            () if noise.strength == 0.0 => Some(format!("{list}.{n}.noise: its strength is 0")),
+            // Absent it is 1.
+            () if !lasts && noise.speed != 1.0 => {
+                Some(format!("{list}.{n}.noise.speed: it is filled once, at the start"))
+            }
+            () => None,
+        }
+    })
+}
+
+/// A position beside keyframes, and a motion between fewer than two of them.
+fn solids(scene: &Scene) -> impl Iterator<Item = String> {
+    let middle = scene.extent().map(|x| 0.5 * x);
+    scene.solids.iter().enumerate().flat_map(move |(n, solid)| {
+        let has_path = !solid.keyframes.is_empty();
+        let position = (has_path && solid.position != middle)
+            .then(|| format!("solid.{n}.position: solid.{n}.keyframes say where it is"));
+        let motion = (solid.motion != Motion::default() && solid.keyframes.len() < 2)
+            .then(|| format!("solid.{n}.motion: it has no two keyframes to move between"));
+        position.into_iter().chain(motion)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +153,32 @@ mod tests {
         ] {
             let scene = Scene::load("plume", &["fluid.conduction=0".into(), set.into()]).unwrap();
             assert_eq!(keys(&scene), [wanted], "{set}");
+        }
+        for (text, wanted) in [
+            (
+                "[initial]\nlet = { a = 1, b = 'a' }\nred = 'x'",
+                "initial.let.a: no formula uses it; initial.let.b: no formula uses it",
+            ),
+            ("[initial]\nlet = { a = 1, b = 'a' }\nred = 'b * x'", ""),
+            (
+                "[[source]]\nnoise = { scale = 0.1, strength = 0, speed = 3 }",
+                "source.0.noise: its strength is 0",
+            ),
+            ("[[source]]\nnoise = { scale = 0.1, speed = 3 }", ""),
+            (
+                "[[initial.smoke]]\nred = 1\nnoise = { scale = 0.1, speed = 3 }\nshape.sphere = { center = [0.4, 0.4, 0.4], radius = 0.1 }",
+                "initial.smoke.0.noise.speed: it is filled once, at the start",
+            ),
+            (
+                "[[solid]]\nshape.sphere.radius = 0.1\nmotion = 'smooth'",
+                "solid.0.motion: it has no two keyframes to move between",
+            ),
+            (
+                "[[solid]]\nshape.sphere.radius = 0.1\nposition = [0.2, 0.2, 0.2]\nkeyframes = [[0, [0.3, 0.3, 0.3]], [1, [0.4, 0.3, 0.3]]]",
+                "solid.0.position: solid.0.keyframes say where it is",
+            ),
+        ] {
+            assert_eq!(keys(&Scene::parse("s", text).unwrap()).join("; "), wanted, "{text}");
         }
         let frozen =
             Scene::load("plume", &["solver.flow=frozen".into(), "fluid.viscosity=1".into()]).unwrap();

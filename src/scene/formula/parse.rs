@@ -32,11 +32,11 @@ const DEFINED: usize = TIME + 1;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Parses the formula `text`, which may use the names of `definitions`.
+/// Parses the formula `text`, which may use the names of `definitions`. Returns those that it uses, too.
 ///
 /// # Errors
 /// The first error in it, or in a definition that it uses.
-pub fn parse(text: &str, definitions: &Definitions) -> Result<Formula> {
+pub fn parse<'d>(text: &str, definitions: &'d Definitions) -> Result<(Formula, Vec<&'d str>)> {
     read(text, definitions, false)
 }
 
@@ -45,10 +45,10 @@ pub fn parse(text: &str, definitions: &Definitions) -> Result<Formula> {
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn parse_in_time(text: &str) -> Result<Formula> {
-    read(text, &Definitions::new(), true)
+    Ok(read(text, &Definitions::new(), true)?.0)
 }
 
-fn read(text: &str, definitions: &Definitions, knows_time: bool) -> Result<Formula> {
+fn read<'d>(text: &str, definitions: &'d Definitions, knows_time: bool) -> Result<(Formula, Vec<&'d str>)> {
     let mut program =
         Program { definitions, knows_time, code: vec![], slots: vec![], open: vec![], level: 0 };
     program.define(text)?;
@@ -60,7 +60,8 @@ fn read(text: &str, definitions: &Definitions, knows_time: bool) -> Result<Formu
         height += op.growth();
         height as usize
     });
-    Ok(Formula { depth: depth.max().unwrap_or(0), slots: DEFINED + slots.len(), uses, code })
+    let depth = depth.max().unwrap_or(0);
+    Ok((Formula { depth, slots: DEFINED + slots.len(), uses, code }, slots))
 }
 
 /// Checks that a definition may be called `name`.

@@ -6,6 +6,10 @@ fn definitions(list: &[(&str, &str)]) -> Definitions {
     list.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
+fn parse(text: &str, definitions: &Definitions) -> Result<Formula, Fault> {
+    super::parse(text, definitions).map(|(formula, _)| formula)
+}
+
 fn value(text: &str, at: [f64; 3]) -> f64 {
     let formula = parse(text, &definitions(&[("r", "sqrt(x^2 + y^2)"), ("double", "2 * r"), ("k", "3")]));
     let formula = formula.unwrap_or_else(|fault| panic!("{text}: {fault:?}"));
@@ -115,4 +119,12 @@ proptest::proptest! {
             formula.evaluate([&[0.5; WIDTH]; 3], &mut Scratch::default());
         }
     }
+}
+
+#[test]
+fn a_formula_names_the_definitions_that_it_uses_through_others_too() {
+    let list = definitions(&[("a", "2 * b"), ("b", "x"), ("c", "a")]);
+    let (_, mut names) = super::parse("a + y", &list).unwrap();
+    names.sort_unstable();
+    assert_eq!(names, ["a", "b"]);
 }
