@@ -135,6 +135,17 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
             "--compare has no effect here: it is a column of the table",
         ),
         (&["completions", "bash", "--set", "a=1"], "--set a=1: it has no effect here; leave it out"),
+        (&["check", "plume", "--force"], "--force has no effect here: no file is written; leave it out"),
+        (&["scenes", "--force"], "--force has no effect here"),
+        (&["doctor", "--force"], "--force has no effect here"),
+        (&["completions", "bash", "--force"], "--force has no effect here"),
+        (&["man", "--force"], "--force has no effect here: no file is written; name a folder"),
+        (&["bench", "--force"], "--force has no effect here: no file is written; add --json FILE"),
+        (&["bench", "--json", "-", "--force"], "--force has no effect here"),
+        (
+            &["flipbook", "sphere", "--set", "solid.0.color=#fff"],
+            "`solid.0.color` has no effect here: a frame",
+        ),
     ];
     for (args, wanted) in cases {
         refused(&updraft(dir.path(), args), wanted);
@@ -335,6 +346,9 @@ fn without_a_display_the_plain_command_renders_and_succeeds() {
         assert!(text.lines().any(|line| line.contains("; rendering 72 frames")), "{text}");
         assert_eq!(files(&dir.path().join(folder)).len(), 72);
     }
+    let output = updraft(dir.path(), &[&small[..], &["--record-memory", "1GiB"]].concat());
+    let idle = "updraft: --record-memory and --record-disk have no effect: only the window records\n";
+    assert!(stderr(&output).contains(idle), "{}", stderr(&output));
 }
 
 #[test]

@@ -104,6 +104,11 @@ impl BenchArgs {
         self.json.as_deref() == Some(Path::new("-"))
     }
 
+    /// Whether the JSON goes to a file.
+    pub fn writes_file(&self) -> bool {
+        self.json.is_some() && !self.prints_json()
+    }
+
     /// Prints a part of the table, unless JSON takes its place.
     fn say(&self, text: &str) -> Result<(), CliError> {
         if self.prints_json() { Ok(()) } else { say(text) }

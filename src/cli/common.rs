@@ -149,6 +149,16 @@ impl Common {
         }
     }
 
+    /// Refuses `--force` where no file is written; `instead` is the remedy.
+    pub fn refuse_force(&self, instead: &str) -> Result<(), CliError> {
+        match self.force {
+            true => {
+                Err(CliError::Request(format!("--force has no effect here: no file is written; {instead}")))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {

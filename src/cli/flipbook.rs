@@ -133,7 +133,9 @@ fn refuse_idle(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
             | "render.outline"
             | "render.background.top"
             | "render.background.bottom"
-            | "render.environment.shown" => "a frame shows smoke alone; leave it out",
+            | "render.environment.shown"
+            | "solid.#.color"
+            | "solid.#.roughness" => "a frame shows smoke alone; leave it out",
             path if path.starts_with("render.camera.keyframes") => {
                 "the camera of a sheet stands still; leave it out"
             }

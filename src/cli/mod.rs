@@ -121,6 +121,16 @@ impl Command {
             _ => None,
         }
     }
+
+    /// Advice to leave out `--force`, for a command that writes no file.
+    fn instead_of_force(&self) -> Option<&'static str> {
+        match self {
+            Self::Scenes(_) | Self::Check(_) | Self::Doctor(_) | Self::Completions(_) => Some("leave it out"),
+            Self::Bench(bench) if !bench.writes_file() => Some("add --json FILE, or leave it out"),
+            Self::Man(man) if !man.writes_files() => Some("name a folder for the pages, or leave it out"),
+            _ => None,
+        }
+    }
 }
 
 /// Runs the command that `args` name.
@@ -128,6 +138,9 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     interrupt::survive_file_limits();
     if args.command.is_some() {
         args.view.refuse()?;
+    }
+    if let Some(instead) = args.command.as_ref().and_then(Command::instead_of_force) {
+        args.common.refuse_force(instead)?;
     }
     // The settings that this reports must not stop it.
     if let Some(Command::Doctor(doctor)) = &args.command {

@@ -179,6 +179,9 @@ fn refuse_air(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     }
     let dir = args.dir.display();
     common.refuse_idle(|parameter| {
+        if parameter.path.starts_with("domain.follow_") {
+            return Some(format!("the box is that of the frames of {dir}, which stays; leave it out"));
+        }
         let acts = parameter.acts_on(&[Subject::Smoke, Subject::Picture, Subject::Machine]);
         (!acts).then(|| {
             format!("it acts on the air alone, which is in the frames of {dir}; leave it out, or simulate the run anew with it")

@@ -24,6 +24,13 @@ pub struct ManArgs {
     folder: Option<PathBuf>,
 }
 
+impl ManArgs {
+    /// Whether the pages go to files.
+    pub fn writes_files(&self) -> bool {
+        self.folder.is_some()
+    }
+}
+
 /// Prints the completions of `command`.
 pub fn completions(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), CliError> {
     let mut script = Vec::new();

@@ -64,7 +64,7 @@ pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &[])?;
     match window(&scene, args, common)? {
         None => Ok(()),
-        Some(why) => without_window(&scene, &why, common),
+        Some(why) => without_window(&scene, &why, args, common),
     }
 }
 
@@ -113,11 +113,14 @@ fn window(_scene: &Scene, _args: &ViewArgs, _common: &Common) -> Result<Option<S
     Ok(Some("no window here (built without the feature `viewer`)".into()))
 }
 
-fn without_window(scene: &Scene, why: &str, common: &Common) -> Result<(), CliError> {
+fn without_window(scene: &Scene, why: &str, args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let folder = free_folder("updraft-frames", common.force);
     if !common.quiet {
         let (count, name) = (FRAMES.count(), &scene.name);
         super::tell(&format!("updraft: {why}; rendering {count} frames of {name} to {folder}"));
+        if args.record_memory.or(args.record_disk).is_some() {
+            super::tell("updraft: --record-memory and --record-disk have no effect: only the window records");
+        }
     }
     let out = render::in_folder(&folder, &scene.name)?;
     Job { frames: FRAMES, out, supply: Supply::Live, cpu: false, skip: false, layers: false }

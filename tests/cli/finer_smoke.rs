@@ -126,6 +126,10 @@ fn overrides_that_act_on_the_air_alone_are_refused() {
         );
         assert!(stderr(&output).contains(&format!("--set {set}: ")), "{}", stderr(&output));
     }
+    refused(
+        &detail("domain.follow_margin=8"),
+        "`domain.follow_margin` has no effect here: the box is that of the frames of run",
+    );
     refused(&detail("fluid.vorticty=2"), "unknown key `vorticty`; did you mean `vorticity`?");
     assert_eq!(files(dir.path()), ["run"]);
     succeeded(&detail("fluid.cooling=3"));
