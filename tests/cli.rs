@@ -143,6 +143,10 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
         (&["bench", "--force"], "--force has no effect here: no file is written; add --json FILE"),
         (&["bench", "--json", "-", "--force"], "--force has no effect here"),
         (
+            &["simulate", "plume", "--frames", "1-240:10"],
+            "--frames: the step of 10 has no effect here: it chooses frames whose fields are written, and none are",
+        ),
+        (
             &["flipbook", "sphere", "--set", "solid.0.color=#fff"],
             "`solid.0.color` has no effect here: a frame",
         ),

@@ -72,8 +72,13 @@ impl RunOptions {
         Ok(options)
     }
 
-    /// Refuses options of volumes where none is written. `up` names the option of their axis.
+    /// Refuses options of volumes where none is written, and a step between frames of which none is. `up` names the option of the axis.
     pub fn refuse_idle(&self, args: &SimulateArgs, up: &str) -> Result<(), CliError> {
+        if let (Some(Frames { step: step @ 2.., .. }), []) = (args.frames, self.format.as_slice()) {
+            return Err(CliError::Request(format!(
+                "--frames: the step of {step} has no effect here: it chooses frames whose fields are written, and none are; add --format, or leave the step out"
+            )));
+        }
         let given = [(up, args.up.is_some()), ("--precision", args.precision.is_some())];
         match given.into_iter().find(|(_, is_given)| *is_given && !self.format.contains(&Format::Vdb)) {
             None => Ok(()),
