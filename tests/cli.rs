@@ -200,6 +200,14 @@ fn check_reports_the_consequences_of_choices() {
     for wanted in ["168 x 104 x 80 cells", "semi-Lagrangian", "open: x, y, z\n", "MiB", "3 threads"] {
         assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
     }
+    let walls = "domain.walls={x_min={inflow={velocity=['sin(t)', 0, 1]}}, x_max='open', y_min={no-slip={velocity=['x', 0, 0], temperature='x'}}}";
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", walls]));
+    for wanted in [
+        "inflow at [formula, 0.0, 1.0] m/s: x_min",
+        "moving at [formula, 0.0, 0.0] m/s, held at a formula: y_min",
+    ] {
+        assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
+    }
     let sealed = "domain.walls={x='closed', y='closed', z_min={inflow={velocity=[0, 0, 1]}}, z_max='closed'}";
     let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", sealed]));
     assert!(text.contains("more air enters than leaves, and no side is open"), "{text}");

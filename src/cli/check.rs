@@ -5,7 +5,8 @@ use super::{CliError, Common, machine, say, say_json};
 use crate::parameter::{ForceKind, SideKind, SideName, Worded};
 use crate::scene::{Scene, SceneError, Share, memory};
 use crate::solver::{
-    Advection, BoundaryCondition, BoundaryConditions, Force, Integrator, Projection, Shape, Solid, Solver,
+    Advection, BoundaryCondition, BoundaryConditions, Force, Integrator, Projection, Shape, SideValues,
+    Solid, Solver,
 };
 
 mod disk;
@@ -124,10 +125,10 @@ fn follow(scene: &Scene) -> String {
 
 /// `closed: x, y_min, z; open: y_max`.
 fn sides(scene: &Scene) -> String {
-    let (sides, held) = (&scene.config.sides, &scene.config.held);
+    let sides = &scene.config.sides;
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let [lower, upper] = [0, 1].map(|end| describe(sides[axis][end], held[axis][end]));
+        let [lower, upper] = [0, 1].map(|end| describe(scene, axis, end));
         if lower == upper {
             join_group(&mut groups, lower, name.to_owned());
         } else {
@@ -175,16 +176,29 @@ fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: Strin
     }
 }
 
-fn describe(side: BoundaryCondition, held: Option<f32>) -> String {
+/// `inflow at [formula, 0.0, 0.0] m/s`.
+fn describe(scene: &Scene, axis: usize, end: usize) -> String {
+    let (side, held) = (scene.config.sides[axis][end], scene.config.held[axis][end]);
+    let formulas = scene.side_formulas.iter().find(|formulas| formulas.is_of(axis, end));
+    let is_formula = |quantity: usize| formulas.is_some_and(|formulas| formulas.gives(quantity));
+    let number = |quantity: usize, value: f32| match is_formula(quantity) {
+        true => "formula".to_owned(),
+        false => format!("{value:?}"),
+    };
+    let vector = |values: [f32; 3]| {
+        let [u, v, w] = [0, 1, 2].map(|c| number(c, values[c]));
+        format!("[{u}, {v}, {w}] m/s")
+    };
     let kind = SideKind::of(&side).word();
     let kind = match side {
-        BoundaryCondition::NoSlip(velocity) if velocity != [0.0; 3] => {
-            format!("{kind}, moving at {velocity:?} m/s")
+        BoundaryCondition::NoSlip(velocity) if velocity != [0.0; 3] || (0..3).any(is_formula) => {
+            format!("{kind}, moving at {}", vector(velocity))
         }
-        BoundaryCondition::Inflow(inflow) => format!("{kind} at {:?} m/s", inflow.velocity),
+        BoundaryCondition::Inflow(inflow) => format!("{kind} at {}", vector(inflow.velocity)),
         _ => kind.to_owned(),
     };
     match held {
+        Some(_) if is_formula(6) => format!("{kind}, held at a formula"),
         Some(excess) => format!("{kind}, held at {excess} K"),
         None => kind,
     }
