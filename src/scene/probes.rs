@@ -17,7 +17,7 @@ pub fn resolve(
     config: &Config,
     solids: &[Solid],
 ) -> Result<Vec<Probe>, Box<Problem>> {
-    let extent = config.dims.array().map(|n| n as f32 * config.h);
+    let region = Region::of(config);
     let mut probes: Vec<Probe> = Vec::with_capacity(list.len());
     for read in list {
         let wrong = |span, message: String| text.problem(span, format!("probe.{message}"));
@@ -27,7 +27,7 @@ pub fn resolve(
             return Err(wrong(read.fields.span(), "fields: name at least one field".into()));
         }
         let place =
-            place(&read.at, extent, solids.len()).map_err(|message| wrong(read.at.span(), message))?;
+            place(&read.at, &region, solids.len()).map_err(|message| wrong(read.at.span(), message))?;
         let quantities: Vec<ProbeQuantity> =
             read.fields.get_ref().iter().map(|read| read.0.clone()).collect();
         if let Some(message) = quantities.iter().find_map(|quantity| problem(quantity, place, config, solids))
@@ -102,29 +102,55 @@ fn problem(quantity: &ProbeQuantity, place: ProbePlace, config: &Config, solids:
     Some(message.into())
 }
 
-fn place(
-    read: &Spanned<document::ProbePlace>,
+/// Places where there may be air at some time.
+struct Region {
+    /// Size of the box at the start \[m\].
     extent: [f32; 3],
-    solids: usize,
-) -> Result<ProbePlace, String> {
+    /// Lowest and highest coordinates \[m\]: those of the box, and none where an open side follows the smoke.
+    limits: [[f32; 2]; 3],
+}
+
+impl Region {
+    fn of(config: &Config) -> Self {
+        let extent = config.dims.array().map(|n| n as f32 * config.h);
+        let moves = |axis: usize, end: usize| {
+            // No side sinks below y = 0.
+            let may_sink = [axis, end] != [1, 0];
+            config.follow.on && may_sink && config.sides[axis][end] == BoundaryCondition::Open
+        };
+        let limits = [0, 1, 2].map(|axis| {
+            let low = if moves(axis, 0) { f32::NEG_INFINITY } else { 0.0 };
+            [low, if moves(axis, 1) { f32::INFINITY } else { extent[axis] * 1.0001 }]
+        });
+        Self { extent, limits }
+    }
+
+    /// Whether it has places between two coordinates along an axis.
+    fn meets(&self, axis: usize, [from, to]: [f32; 2]) -> bool {
+        let [low, high] = self.limits[axis];
+        to >= low && from <= high
+    }
+}
+
+fn place(read: &Spanned<document::ProbePlace>, region: &Region, solids: usize) -> Result<ProbePlace, String> {
     match read.get_ref() {
-        document::ProbePlace::Point(p) => inside(*p, extent).map(ProbePlace::Point),
+        document::ProbePlace::Point(p) => inside(*p, region).map(ProbePlace::Point),
         document::ProbePlace::Line(line) => Ok(ProbePlace::Line {
-            from: inside(line.from, extent)?,
-            to: inside(line.to, extent)?,
+            from: inside(line.from, region)?,
+            to: inside(line.to, region)?,
             points: line.points.get() as u32,
         }),
-        document::ProbePlace::Plane(plane) => across(plane, extent),
+        document::ProbePlace::Plane(plane) => across(plane, region),
         document::ProbePlace::Box(span) => {
             let (center, size) = (span.center.get(), span.size.get());
             let [low, high] = [-0.5, 0.5].map(|half| [0, 1, 2].map(|a| center[a] + half * size[a]));
-            let misses = (0..3).any(|a| high[a] < 0.0 || low[a] > extent[a]);
+            let misses = (0..3).any(|a| !region.meets(a, [low[a], high[a]]));
             match misses {
                 true => Err(format!(
                     "at: the box from {:?} to {:?} misses the domain, [0, 0, 0] to {:?} metres",
                     low.map(six_digits),
                     high.map(six_digits),
-                    extent.map(six_digits)
+                    region.extent.map(six_digits)
                 )),
                 false => Ok(ProbePlace::Box { low, high }),
             }
@@ -141,23 +167,21 @@ fn place(
     }
 }
 
-fn inside(p: Vector, extent: [f32; 3]) -> Result<[f32; 3], String> {
+fn inside(p: Vector, region: &Region) -> Result<[f32; 3], String> {
     let p = p.get();
-    let holds = (0..3).all(|a| (0.0..=extent[a] * 1.0001).contains(&p[a]));
-    let extent = extent.map(six_digits);
+    let holds = (0..3).all(|a| region.meets(a, [p[a]; 2]));
+    let extent = region.extent.map(six_digits);
     holds.then_some(p).ok_or_else(|| format!("at: {p:?} is outside the box, [0, 0, 0] to {extent:?} metres"))
 }
 
-fn across(plane: &document::Plane, extent: [f32; 3]) -> Result<ProbePlace, String> {
+fn across(plane: &document::Plane, region: &Region) -> Result<ProbePlace, String> {
     let given = [plane.x, plane.y, plane.z].map(|at| at.map(Number::get));
     let mut axes = (0..3).filter_map(|axis| given[axis].map(|at| (axis, at)));
     match (axes.next(), axes.next()) {
-        (Some((axis, at)), None) if (0.0..=extent[axis] * 1.0001).contains(&at) => {
-            Ok(ProbePlace::Plane { axis, at })
-        }
+        (Some((axis, at)), None) if region.meets(axis, [at; 2]) => Ok(ProbePlace::Plane { axis, at }),
         (Some((axis, at)), None) => Err(format!(
             "at: a plane at {at} m misses the box, which is {} m long along that axis",
-            six_digits(extent[axis])
+            six_digits(region.extent[axis])
         )),
         _ => Err("at: a plane is { x = … }, { y = … } or { z = … }, one of them".into()),
     }

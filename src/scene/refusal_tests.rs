@@ -191,6 +191,10 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 0, y = 0 } }", "one of them"),
         ("[[probe]]\nname = 'a'\nfields = ['u']\nat = { plane = { x = 9 } }", "misses the box"),
         (
+            "[domain]\nfollow = true\nwalls = 'open'\n[[probe]]\nname = 'a'\nfields = ['u']\nat = { point = [9, -1, 0] }",
+            "s.toml:7:6: probe.at: [9.0, -1.0, 0.0] is outside",
+        ),
+        (
             "[[probe]]\nname = 'a'\nfields = ['force']\nat = { solid = 0 }",
             "s.toml:4:6: probe.at: there is no solid 0; the scene has 0",
         ),

@@ -646,3 +646,24 @@ fn shapes_inside_solids_are_named() {
     let moving = "keyframes = [[0, [0.4, 0.4, 0.4]], [1, [0.8, 0.4, 0.4]]]";
     assert!(named(moving, "[0.4, 0.4, 0.4]").is_empty());
 }
+
+/// The smoke was refused a probe where the box would follow it to.
+#[test]
+fn probes_may_lie_where_a_box_follows_its_smoke_to() {
+    let text = |at: &str| {
+        format!(
+            "[domain]\nfollow = true\nwalls = {{ x = 'open', y_max = 'open' }}\n[[probe]]\nname = 'a'\nfields = ['u']\nat = {at}"
+        )
+    };
+    for at in [
+        "{ point = [-9, 9, 0] }",
+        "{ plane = { y = 9 } }",
+        "{ line = { from = [0, 0, 0], to = [0, 9, 0], points = 3 } }",
+        "{ box = { center = [9, 9, 0], size = [1, 1, 1] } }",
+    ] {
+        Scene::parse("s", &text(at)).unwrap_or_else(|error| panic!("{at}: {error}"));
+    }
+    for at in ["{ point = [0, -9, 0] }", "{ point = [0, 0, 9] }", "{ plane = { z = 9 } }"] {
+        assert!(Scene::parse("s", &text(at)).is_err(), "{at}");
+    }
+}
