@@ -185,15 +185,18 @@ fn motion_leads_from_one_frame_to_the_next() {
 #[test]
 fn a_finished_run_gives_the_same_flipbook_as_a_live_one() {
     let dir = tempfile::tempdir().unwrap();
-    let small = &SMALL[..4];
+    let small = [&SMALL[..4], &["--set", "time.frame_rate=60"]].concat();
     let args = ["simulate", "plume", "--frames", "1-8", "--format", "npz", "--out", "run", "--quiet"];
-    done(dir.path(), &[&args[..], small].concat());
+    done(dir.path(), &[&args[..], &small].concat());
     let sheet = ["--frames", "2-8:2", "--grid", "2x2", "--sheet", "64x64"];
-    let live = [&["flipbook", "plume", "--out", "live.png"][..], &sheet, SMALL].concat();
+    let live = [&["flipbook", "plume", "--out", "live.png"][..], &sheet, SMALL, &small[4..]].concat();
     done(dir.path(), &live);
     let stored =
         [&["flipbook", "--from", "run", "--out", "stored.png", "--cpu", "--quiet"][..], &sheet].concat();
     done(dir.path(), &stored);
+    let about: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("stored.json")).unwrap()).unwrap();
+    assert_eq!((&about["scene"], about["frames_per_second"].as_f64()), (&"run".into(), Some(30.0)));
     for ending in ["png", "motion.png"] {
         let [a, b] = ["live", "stored"].map(|name| Sheet::read(&dir.path().join(format!("{name}.{ending}"))));
         let most = a.bytes.iter().zip(&b.bytes).map(|(a, b)| a.abs_diff(*b)).max();

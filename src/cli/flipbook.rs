@@ -290,6 +290,11 @@ impl Flipbook<'_> {
         files.all().try_for_each(|path| say(&format!("{}\n", path.display())))
     }
 
+    /// Frames of the sheet in a second. A quotient, not the inverse of the interval, has the digits of the scene.
+    fn rate(&self) -> f32 {
+        self.scene.time.frame_rate / self.frames.step as f32
+    }
+
     /// Time between two frames of the sheet \[s\].
     fn interval(&self) -> f32 {
         self.frames.step as f32 / self.scene.time.frame_rate
@@ -394,7 +399,7 @@ impl Flipbook<'_> {
             "order": "rows from the upper left",
             "frames": frames.iter().collect::<Vec<_>>(),
             "frame_count": frames.count(),
-            "frames_per_second": 1.0 / self.interval(),
+            "frames_per_second": self.rate(),
             "metres_across": self.metres(),
             "maps": maps,
         }))
