@@ -204,6 +204,23 @@ fn a_finished_run_gives_the_same_flipbook_as_a_live_one() {
     }
 }
 
+/// Smoke blurred only where the sheet of the motion was written too.
+#[test]
+fn an_open_shutter_blurs_the_same_colours_whatever_other_sheets_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let sheet = |out: &str, maps: &str, shutter: &str| {
+        let args = words(
+            "flipbook plume --frames 4-7 --grid 2x2 --sheet 64x64 --camera scene --set time.frame_rate=6",
+        );
+        let set = format!("render.camera.shutter={shutter}");
+        done(dir.path(), &[&args[..], &["--maps", maps, "--set", &set, "--out", out], SMALL].concat());
+        Sheet::read(&dir.path().join(out)).bytes
+    };
+    let [alone, beside] = [sheet("a.png", "color", "1"), sheet("b.png", "color,motion", "1")];
+    assert!(alone == beside);
+    assert!(alone != sheet("c.png", "color", "0"));
+}
+
 #[test]
 fn sheets_that_engines_cannot_use_are_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -270,8 +270,9 @@ impl Flipbook<'_> {
         let mut painter = Painter::new(scene, self.args.cpu || common.cpu, common.quiet)?;
         let mut report = Report::new(feed.total(*frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
+        let velocity = sheets.motion.is_some() || scene.camera.lens.shutter > 0.0;
         for (n, frame) in (0..).zip(frames.iter()) {
-            feed.load(frame, scene, &mut snapshot, sheets.motion.is_some(), &mut report)?;
+            feed.load(frame, scene, &mut snapshot, velocity, &mut report)?;
             if stop.load(Ordering::Relaxed) {
                 return Err(report.stopped());
             }
