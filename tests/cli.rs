@@ -173,7 +173,10 @@ fn a_resumed_run_refuses_overrides_of_its_start_and_its_pictures() {
         &resume("render.exposure=1"),
         "scene.toml of the run stays as it is; leave it out, and give it to",
     );
-    refused(&resume("fluid.vorticity=2"), "differs in fluid and smoke");
+    refused(
+        &resume("fluid.vorticity=2"),
+        "differs in fluid and smoke; leave --set out, in the configuration too, to continue the run as it began",
+    );
     succeeded(&resume("solver.memory_limit=2"));
 }
 

@@ -296,9 +296,9 @@ impl Checkpoint {
         Ok(Self { head, path: path.to_owned(), state: file })
     }
 
-    /// Refuses a checkpoint of a scene other than `scene`. `initial` says whether the initial fields must
+    /// Refuses a checkpoint of a scene other than `scene`, with the `remedy`. `initial` says whether the initial fields must
     /// match too.
-    pub fn check(&self, scene: &Scene, initial: bool) -> Result<(), CliError> {
+    pub fn check(&self, scene: &Scene, initial: bool, remedy: &str) -> Result<(), CliError> {
         let wanted = hashes(scene);
         let differs = |part: &&String| {
             self.head.scene.get(*part) != wanted.get(*part) && (initial || *part != "initial")
@@ -309,10 +309,7 @@ impl Checkpoint {
         }
         Err(refusal(
             &self.path,
-            &format!(
-                "is of another scene, which differs in {}; omit the scene to continue with that of the run",
-                parts.join(", ")
-            ),
+            &format!("is of another scene, which differs in {}; {remedy}", parts.join(", ")),
         ))
     }
 
@@ -545,7 +542,7 @@ mod tests {
             ThreadRanks::run(5 - size, |comm| {
                 let mut run = begin_run(Some(comm.clone()));
                 let mut read = Checkpoint::open(&path("shared"), Some(&*comm)).unwrap().unwrap();
-                read.check(&run.0, true).unwrap();
+                read.check(&run.0, true, "").unwrap();
                 read.restore(&mut run.1).unwrap();
                 read.restore_means(&mut [run.2.mean(), &mut run.3]).unwrap();
                 advance(&mut run);
@@ -613,7 +610,7 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             if let Ok(Some(mut read)) = Checkpoint::open(&path, None) {
                 opened += 1;
-                let _ = read.check(&tiny, true);
+                let _ = read.check(&tiny, true, "");
                 let _ = read.restore(&mut solver).and_then(|()| read.restore_means(&mut []));
             }
             count += 1;
@@ -630,7 +627,7 @@ mod tests {
         let head = Head::new(&plume, 3, 0, BTreeMap::new());
         write(&path, &head, &mut plume.solver().unwrap(), &mut []).unwrap();
         let read = Checkpoint::open(&path, None).unwrap().unwrap();
-        read.check(&scene(&["solver.threads=3", "render.floor=false"]), true).unwrap();
+        read.check(&scene(&["solver.threads=3", "render.floor=false"]), true, "").unwrap();
         let cases = [
             ("domain.voxel=0.05", "domain and solver"),
             ("fluid.vorticity=0.9", "fluid and smoke"),
@@ -639,9 +636,9 @@ mod tests {
             ("initial.red=1", "initial"),
         ];
         for (set, part) in cases {
-            let text = read.check(&scene(&[set]), true).unwrap_err().to_string();
+            let text = read.check(&scene(&[set]), true, "").unwrap_err().to_string();
             assert!(text.contains(&format!("differs in {part}")), "{set}: {text}");
         }
-        read.check(&scene(&["initial.red=1"]), false).unwrap();
+        read.check(&scene(&["initial.red=1"]), false, "").unwrap();
     }
 }

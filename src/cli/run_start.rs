@@ -21,7 +21,7 @@ pub(super) fn scene(
     match (&args.scene, saved) {
         (Some(name), Some(saved)) => {
             let scene = common.scene(name, &[])?;
-            saved.check(&scene, true)?;
+            saved.check(&scene, true, "omit the scene and its --set to continue with those of the run")?;
             Ok(scene)
         }
         (Some(name), None) => common.scene(name, &[]),
@@ -41,7 +41,12 @@ pub(super) fn scene(
             })?;
             // The initial fields no longer matter.
             let scene = common.scene(&own.display().to_string(), &["initial={}".into()])?;
-            saved.check(&scene, false)?;
+            // The text of the scene is that of the run.
+            saved.check(
+                &scene,
+                false,
+                "leave --set out, in the configuration too, to continue the run as it began",
+            )?;
             Ok(scene)
         }
         (None, None) if !args.resume => common.scene("plume", &[]),

@@ -107,7 +107,11 @@ pub(super) fn through(
         return Err(CliError::Request(format!("{}: {text}", args.out.display())));
     }
     if let Some(saved) = &saved {
-        saved.check(scene, true)?;
+        saved.check(
+            scene,
+            true,
+            "give --up, --strength and --set as the run began, or choose another --out",
+        )?;
     }
     let options = RunOptions::of(args, saved.as_ref(), &usual)?;
     options.refuse_idle(args, "--up-axis")?;

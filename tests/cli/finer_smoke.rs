@@ -14,7 +14,10 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
         &updraft(dir, &["simulate", "--resume", "--frames", "1-6", "--out", "parts", "-q"]),
         "continue with `updraft detail RUN --resume`",
     );
-    refused(&detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]), "differs in fluid and smoke");
+    refused(
+        &detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]),
+        "differs in fluid and smoke; give --up, --strength and --set as the run began, or choose another --out",
+    );
     succeeded(&detail(&["1-6", "--out", "parts", "--resume"]));
     for frame in 1..7 {
         let [whole, parts] =
