@@ -147,6 +147,10 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
             "--frames: the step of 10 has no effect here: it chooses frames whose fields are written, and none are",
         ),
         (
+            &["simulate", "plume", "--frames", "12", "--format", "npz", "--mean-from", "0.5"],
+            "--mean-from 0.5: the run ends at 0.5 s, with frame 12; begin earlier",
+        ),
+        (
             &["flipbook", "sphere", "--set", "solid.0.color=#fff"],
             "`solid.0.color` has no effect here: a frame",
         ),

@@ -314,7 +314,21 @@ impl Job<'_> {
             () if config.follow.on && options.mean_from.is_some() => Err(CliError::Request(
                 "--mean-from: the fields of a box that follows its smoke (domain.follow) have no mean over time".into(),
             )),
+            // A run with a checkpoint may be extended.
+            () if self.args.checkpoint_every.is_none() && !self.args.resume => self.check_mean(),
             () => Ok(()),
+        }
+    }
+
+    /// Refuses a mean that begins at or after the end of the run: hours later there would be none.
+    fn check_mean(&self) -> Result<(), CliError> {
+        let end = f64::from(self.options.frames.last) / f64::from(self.scene.time.frame_rate);
+        match self.options.mean_from {
+            Some(from) if from >= end => Err(CliError::Request(format!(
+                "--mean-from {from}: the run ends at {end} s, with frame {}; begin earlier, or give a later last frame",
+                self.options.frames.last
+            ))),
+            _ => Ok(()),
         }
     }
 
