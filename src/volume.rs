@@ -417,7 +417,7 @@ impl<'a> Volume<'a> {
         if !near || count.iter().product::<f64>() > (FINEST * dims.cells()) as f64 + 1e6 {
             return Err(format!(
                 "grid `{name}` has voxels of {:?}, far from cells of {h} m: set domain.voxel, or resample it",
-                grid.scale
+                grid.scale.map(|x| x as f32)
             ));
         }
         let origin = low.map(|x| x as i32);

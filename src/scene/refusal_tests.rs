@@ -57,11 +57,11 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[initial.smoke]\nred = 1", "initial.smoke: there may be several, so write [[initial.smoke]]"),
         (
             "[[solid]]\nshape = {}",
-            "s.toml:2:9: solid.0.shape: it is exactly one of sphere, box, cylinder, mesh, found 0 elements",
+            "s.toml:2:9: solid.0.shape: it is exactly one of sphere, box, cylinder, mesh, and none are there",
         ),
         (
             "[[source]]\nshape = { sphere = { center = [0, 0, 0], radius = 1 }, text = {} }",
-            "source.0.shape: it is exactly one of sphere, box, disc, mesh, text, image, volume, more than 1 element",
+            "source.0.shape: it is exactly one of sphere, box, disc, mesh, text, image, volume, and several are there",
         ),
         ("[domain]\ncells = [8, 8, 8, 8]", "this one has 4"),
         ("[domain]\nvoxel = nan", "s.toml:2:9: domain.voxel: NaN is out of range"),
@@ -303,7 +303,10 @@ fn a_bad_override_names_itself() {
         ),
         ("fluid.vorticity", "an override is written key=value"),
         ("=3", "--set =3:1:1: "),
-        ("source.5.emit.red=1", "`source` is a list of 1: `5` is not an index from 0"),
+        (
+            "source.5.emit.red=1",
+            "`source` is a list of 1: `5` is not an index from 0 to 1, of which the last appends",
+        ),
         ("source.x=1", "`x` is not an index"),
         ("fluid.cooling.x=1", "`cooling` is a value, not a table"),
         ("source.0.shape.sphere={ center = [9, 9, 9], radius = 0.1 }", "--set source.0"),

@@ -215,8 +215,10 @@ impl Text {
         let at = index.get_ref().parse::<usize>().ok().filter(|&at| at <= items.len());
         let Some(at) = at else {
             let count = items.len();
-            let message =
-                format!("`{list}` is a list of {count}: `{}` is not an index from 0", index.get_ref());
+            let message = format!(
+                "`{list}` is a list of {count}: `{}` is not an index from 0 to {count}, of which the last appends",
+                index.get_ref()
+            );
             return Err(self.problem(index.span(), message));
         };
         if at == items.len() {
@@ -268,10 +270,13 @@ fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<&'static str>)
             "{key}: there may be several, so write [[{key}]]; `--set` counts them from {key}.0"
         ));
     }
-    let found = message.strip_prefix("wanted exactly 1 element, ")?;
+    let found = match message.strip_prefix("wanted exactly 1 element, ")? {
+        "more than 1 element" => "several",
+        _ => "none",
+    };
     Some(match kinds(key).as_slice() {
-        [] => format!("{key}: exactly one key is needed, {found}"),
-        kinds => format!("{key}: it is exactly one of {}, {found}", kinds.join(", ")),
+        [] => format!("{key}: exactly one key is needed, and {found} are there"),
+        kinds => format!("{key}: it is exactly one of {}, and {found} are there", kinds.join(", ")),
     })
 }
 
