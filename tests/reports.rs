@@ -20,7 +20,7 @@ fn check_lists_solids_and_estimates_files() {
     assert!(line("disk").contains("for 10 frames: png "), "{text}");
     assert!(line("picture").contains("MiB of memory"), "{text}");
     let text = stdout(&updraft(dir.path(), &["check", "plume"]));
-    assert!(text.contains("solids     none\n") && text.contains("for 120 frames"), "{text}");
+    assert!(text.contains("solids     none\n") && text.contains("for 120 frames: png"), "{text}");
 }
 
 /// The keys are promised: a program may rely on each.
@@ -46,6 +46,17 @@ fn check_prints_json_with_the_promised_keys() {
     }
     assert!(report["memory_bytes"]["simulation"].as_u64().unwrap() > 1 << 20);
     assert!(report["sides"]["y_max"]["kind"].is_string() && report["time"]["frame_rate"].is_number());
+}
+
+/// A wind of a formula was one of 0 m/s.
+#[test]
+fn json_names_the_values_of_a_side_that_are_formulas() {
+    let dir = folder();
+    let walls = "domain.walls={x_min={inflow={velocity=['sin(t)', 0, 0], red='t'}}, x_max='open'}";
+    let report = json(&updraft(dir.path(), &["check", "plume", "--json", "--set", walls]));
+    let formulas = |side: &str| report["sides"][side]["formulas"].clone();
+    assert_eq!(formulas("x_min"), serde_json::json!(["u", "red"]));
+    assert_eq!(formulas("x_max"), serde_json::json!([]));
 }
 
 /// Estimates are compared with files of a run that fills a good part of its box.

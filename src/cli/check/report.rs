@@ -11,7 +11,7 @@ use crate::parameter::{
 };
 use crate::probe::ProbePlace;
 use crate::scene::{Scene, SceneError};
-use crate::solver::{BoundaryCondition, Force, ForceField, Form, Region, Shape, Solid, Source};
+use crate::solver::{BoundaryCondition, Force, ForceField, Form, Region, Shape, SideValues, Solid, Source};
 
 /// Describes a valid scene.
 pub fn valid(scene: &Scene, frames: Frames, about: Map<String, Value>) -> Value {
@@ -104,6 +104,9 @@ fn number(value: parameter::Value) -> Value {
     }
 }
 
+/// Values of a side that may be formulas, in the order of the solver.
+const VALUES: [&str; 7] = ["u", "v", "w", "red", "green", "blue", "temperature"];
+
 fn sides(scene: &Scene) -> Value {
     let mut sides = Map::new();
     for (axis, ends) in SideName::ALL.iter().enumerate() {
@@ -115,7 +118,12 @@ fn sides(scene: &Scene) -> Value {
                 _ => None,
             };
             let (kind, held) = (SideKind::of(side).word(), scene.config.held[axis][end]);
-            let about = json!({ "kind": kind, "velocity": velocity, "temperature": held });
+            let given = scene.side_formulas.iter().find(|formulas| formulas.is_of(axis, end));
+            let given = |quantity: &usize| given.is_some_and(|formulas| formulas.gives(*quantity));
+            let formulas: Vec<&str> =
+                (0..VALUES.len()).filter(given).map(|quantity| VALUES[quantity]).collect();
+            let about =
+                json!({ "kind": kind, "velocity": velocity, "temperature": held, "formulas": formulas });
             sides.insert(name.word().to_owned(), about);
         }
     }
