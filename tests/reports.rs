@@ -21,6 +21,8 @@ fn check_lists_solids_and_estimates_files() {
     assert!(line("picture").contains("MiB of memory"), "{text}");
     let text = stdout(&updraft(dir.path(), &["check", "plume"]));
     assert!(text.contains("solids     none\n") && text.contains("for 120 frames: png"), "{text}");
+    let text = stdout(&updraft(dir.path(), &["check", "plume", "--set", "domain.follow=true"]));
+    assert!(text.contains("for 120 frames of the box at the start, which may grow: png"), "{text}");
 }
 
 /// The keys are promised: a program may rely on each.

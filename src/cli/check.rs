@@ -320,7 +320,9 @@ fn disk(scene: &Scene, frames: Frames) -> String {
         _ => format!("{name} {}", memory::human(bytes)),
     });
     let checkpoint = memory::human(disk.checkpoint);
-    format!("about, for {} frames: {}; a checkpoint {checkpoint}", frames.count(), files.join(", "))
+    let grows = if scene.config.follow.on { " of the box at the start, which may grow" } else { "" };
+    let (count, files) = (frames.count(), files.join(", "));
+    format!("about, for {count} frames{grows}: {files}; a checkpoint {checkpoint}")
 }
 
 fn forces(scene: &Scene) -> String {
