@@ -5,11 +5,12 @@ use rayon::prelude::*;
 
 use super::camera::{Ray, box_span};
 use super::exp::exp;
+use super::floor_grid::FloorGrid;
 use super::lamp::Arriving;
 use super::light::{LightVolume, Lit};
 use super::medium::Medium;
 use super::scene::FLOOR_ENDS;
-use super::trilinear::{spline, trilinear};
+use super::trilinear::trilinear;
 use crate::grid::Dims;
 
 /// Light on a regular grid over that part of the floor where the smoke, or what stands in it, changes any; beyond, that
@@ -222,15 +223,15 @@ fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
 
 /// The radiance that a white floor sends of light from within the box: on a fine grid below the box and around, on a coarse one elsewhere.
 struct Within {
-    fine: WithinGrid,
-    coarse: WithinGrid,
+    fine: FloorGrid,
+    coarse: FloorGrid,
     /// Width over which one gives way to the other \[m\].
     margin: f32,
 }
 
 impl Within {
-    /// Nodes of the coarse grid along each axis.
-    const NODES: f32 = 48.0;
+    /// Steps of the coarse grid along each axis.
+    const STEPS: f32 = 48.0;
     /// Width of the margin, in units of the longer horizontal side of the box.
     const MARGIN: f32 = 0.25;
 
@@ -240,10 +241,8 @@ impl Within {
         let margin = Self::MARGIN * extent[0].max(extent[2]);
         // Glow just above the floor lights a part of it half a cube wide.
         let spacing = 0.5 * light.cube_edge();
-        let fine =
-            WithinGrid::cast(&arriving, [-margin; 2], [0, 2].map(|a| extent[a] + margin), [spacing; 2]);
-        let coarse =
-            WithinGrid::cast(&arriving, lo, hi, [0, 1].map(|a| (hi[a] - lo[a]) / (Self::NODES - 1.0)));
+        let fine = FloorGrid::cast(&arriving, [-margin; 2], [0, 2].map(|a| extent[a] + margin), [spacing; 2]);
+        let coarse = FloorGrid::cast(&arriving, lo, hi, [0, 1].map(|a| (hi[a] - lo[a]) / Self::STEPS));
         Some(Self { fine, coarse, margin })
     }
 
@@ -258,45 +257,6 @@ impl Within {
         }
         let fine = self.fine.sample(x, z);
         std::array::from_fn(|c| coarse[c] + away * (fine[c] - coarse[c]))
-    }
-}
-
-/// Values on a regular part of the floor.
-struct WithinGrid {
-    lo: [f32; 2],
-    spacing: [f32; 2],
-    dims: Dims,
-    values: Vec<[f32; 3]>,
-}
-
-impl WithinGrid {
-    fn cast(
-        arriving: &(impl Fn([f32; 3]) -> [f32; 3] + Sync),
-        lo: [f32; 2],
-        hi: [f32; 2],
-        spacing: [f32; 2],
-    ) -> Self {
-        let [nx, ny] = [0, 1].map(|a| ((hi[a] - lo[a]) / spacing[a]).round() as usize + 1);
-        let dims = Dims { nx, ny, nz: 1 };
-        let node = |n: usize| {
-            let [x, z, _] = dims.place(n).map(|n| n as f32);
-            arriving([lo[0] + x * spacing[0], 0.0, lo[1] + z * spacing[1]])
-        };
-        let values = (0..dims.cells()).into_par_iter().map(node).collect();
-        Self { lo, spacing, dims, values }
-    }
-
-    /// Distance of a place in the part from its edge \[m\]; below 0 outside.
-    fn within_edge(&self, x: f32, z: f32) -> f32 {
-        let [width, depth] = [self.dims.nx, self.dims.ny].map(|n| (n - 1) as f32);
-        let [x, z] = [x - self.lo[0], z - self.lo[1]];
-        x.min(width * self.spacing[0] - x).min(z).min(depth * self.spacing[1] - z)
-    }
-
-    /// By splines: between its nodes the light has no creases.
-    fn sample(&self, x: f32, z: f32) -> [f32; 3] {
-        let at = [(x - self.lo[0]) / self.spacing[0], (z - self.lo[1]) / self.spacing[1], 0.0];
-        spline(self.dims, at, |n| self.values[n])
     }
 }
 

@@ -28,6 +28,7 @@ mod distance;
 mod exp;
 pub mod exposure;
 mod floor;
+mod floor_grid;
 mod flow;
 mod glossy;
 mod lamp;
