@@ -236,13 +236,20 @@ impl Within {
     const MARGIN: f32 = 0.25;
 
     fn cast(light: &LightVolume, lo: [f32; 2], hi: [f32; 2]) -> Option<Self> {
-        let arriving = light.within_on_floor()?;
+        if !light.shines_within() {
+            return None;
+        }
         let extent = light.extent();
         let margin = Self::MARGIN * extent[0].max(extent[2]);
+        let [first, last] = [[-margin; 2], [0, 2].map(|a| extent[a] + margin)];
+        let scattered =
+            FloorGrid::cast(&|p| light.scattered_on_floor(p), first, last, [light.cube_edge(); 2]);
+        let sum = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|c| a[c] + b[c]);
+        let near = |p: [f32; 3]| sum(light.glow_on_floor(p), scattered.sample(p[0], p[2]));
         // Glow just above the floor lights a part of it half a cube wide.
-        let spacing = 0.5 * light.cube_edge();
-        let fine = FloorGrid::cast(&arriving, [-margin; 2], [0, 2].map(|a| extent[a] + margin), [spacing; 2]);
-        let coarse = FloorGrid::cast(&arriving, lo, hi, [0, 1].map(|a| (hi[a] - lo[a]) / Self::STEPS));
+        let fine = FloorGrid::cast(&near, first, last, [0.5 * light.cube_edge(); 2]);
+        let far = |p: [f32; 3]| sum(light.glow_on_floor(p), light.scattered_on_floor(p));
+        let coarse = FloorGrid::cast(&far, lo, hi, [0, 1].map(|a| (hi[a] - lo[a]) / Self::STEPS));
         Some(Self { fine, coarse, margin })
     }
 

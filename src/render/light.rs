@@ -9,15 +9,17 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
-//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke, and smoke
-//! around a lamp, light the rest along straight rays (`light/glow_blocks.rs`, `light/within.rs`).
+//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
+//! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
+mod extinction;
 mod gather;
 mod gathered;
 mod glow_blocks;
 mod lamps;
+mod last_flight;
 mod light_chunk;
 mod mixture;
 mod ordinates;
@@ -419,9 +421,14 @@ impl LightVolume {
         self.within.shines
     }
 
-    /// Radiance that a white floor sends of glowing smoke and of scattered light of lamps close by; `None` without any.
-    pub(super) fn within_on_floor(&self) -> Option<impl Fn([f32; 3]) -> [f32; 3] + Sync + '_> {
-        self.within.shines.then_some(|p| self.within.on_surface(p, UP))
+    /// Radiance that a white floor sends of glow that nothing has scattered.
+    pub(super) fn glow_on_floor(&self, p: [f32; 3]) -> [f32; 3] {
+        self.within.glow_on_surface(p, UP)
+    }
+
+    /// The same of light that smoke scatters, of glow and of lamps close by.
+    pub(super) fn scattered_on_floor(&self, p: [f32; 3]) -> [f32; 3] {
+        self.within.scattered_on_surface(p, UP)
     }
 
     /// The depth of the smoke towards the sun at each point.

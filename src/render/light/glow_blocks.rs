@@ -11,12 +11,14 @@
 
 use rayon::prelude::*;
 
-use super::gathered::{Gathered, STEPS, SolidCubes, leaving};
+use super::extinction::Extinction;
+use super::gathered::{Gathered, SolidCubes};
 use super::ordinates::MediumCubes;
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
+use crate::simd::{Simd, each_level};
 use crate::snapshot::Part;
 
 /// Most cells of the finest level; a finer snapshot has means over blocks of its cells instead.
@@ -28,8 +30,15 @@ const OPENING_ON_SURFACE: f32 = 0.4;
 const REACH: f32 = 1.0;
 /// Cells below this share of the mean power are dark. Together they have less than this share of all power.
 const NEGLIGIBLE: f32 = 0.01;
-/// Directions to the neighbours of a cell, one of them to the cell itself.
+/// Steps for each edge of a cell or block: with one, a ray from the middle of a cell would pass between two.
+const FINENESS: f32 = 1.5;
+/// Directions to the neighbours of a cell, one of them to the cell itself, and the room for them in whole vectors.
 const DIRECTIONS: usize = 27;
+const SLOTS: usize = 32;
+/// Number of the direction to the cell itself.
+const ITSELF: usize = DIRECTIONS / 2;
+/// Shares of the length of a step to a face, an edge and a corner along each axis.
+const UNITS: [f32; 3] = [1.0, std::f32::consts::FRAC_1_SQRT_2, 0.577_350_26];
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -37,8 +46,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct GlowBlocks {
     cells: CellMeans,
-    /// Extinction in cells, in blocks of eight, and so on.
-    smoke: Vec<Extinction>,
+    /// Extinction without the forward peak in cells, mean of all colours, then in blocks of eight, and so on.
+    smoke: Vec<Extinction<1>>,
     /// Blocks of two cells along an edge first.
     levels: Vec<Level>,
     /// Index of the level with blocks as large as the cubes of the light volume, and of the smoke that is as fine.
@@ -49,7 +58,8 @@ pub(super) struct GlowBlocks {
 /// Density and [`Medium::emission`] in the cells of a snapshot, or in blocks of them if these are too many.
 #[derive(Debug, Default)]
 struct CellMeans {
-    /// Cells in a plane, and planes.
+    /// Cells in a row, in a plane, and planes.
+    nx: usize,
     in_plane: usize,
     layers: usize,
     /// Edge of a cell of the snapshot \[m\], and how many of these make one here.
@@ -57,14 +67,6 @@ struct CellMeans {
     per_edge: usize,
     /// Sums over squares of cells, blurred along x and y, in the planes of the snapshot.
     planes: Vec<[f32; 2]>,
-}
-
-/// Mean extinction without the forward peak, of all colours \[1/m\].
-#[derive(Debug)]
-struct Extinction {
-    dims: Dims,
-    edge: f32,
-    values: Vec<f32>,
 }
 
 #[derive(Debug)]
@@ -75,11 +77,21 @@ struct Level {
     blocks: Vec<Block>,
 }
 
+/// A value for each direction.
+type Slots = [f32; SLOTS];
+
+/// A cell that glows: the power that it sends for each colour \[W/sr\], and [`Block::tint`].
+struct GlowingCell {
+    at: [usize; 3],
+    power: [f32; 3],
+    tint: [f32; 3],
+}
+
 /// Light of a block, for the three colours.
 #[derive(Clone, Debug, Default)]
 struct Block {
     /// Intensity in each direction \[W/sr\].
-    towards: [[f32; 3]; DIRECTIONS],
+    towards: [Slots; 3],
     /// Middle of what is seen of it from all around \[m\].
     place: [f32; 3],
     /// Mean φ of its light over its own smoke.
@@ -97,41 +109,59 @@ impl GlowBlocks {
         }
         let dims = self.cells.gather(medium, cells, part);
         let (means, h) = (&self.cells, self.cells.edge());
-        let unpeaked = |n: usize| -> [f32; 3] {
-            let (at, most) = (dims.place(n), cubes.dims.array());
-            let [i, j, k] =
-                [0, 1, 2].map(|a| (((at[a] as f32 + 0.5) * h / cubes.h) as usize).min(most[a] - 1));
-            let cube = cubes.dims.index(i, j, k);
-            std::array::from_fn(|c| cubes.unpeaked(c, cube))
-        };
-        let scaled = |n: usize| match means.at(n)[0] {
-            0.0 => 0.0,
-            density => medium.extinction * density * unpeaked(n).iter().sum::<f32>() / 3.0,
-        };
+        let (size, most) = (dims.array(), cubes.dims.array());
+        let [cube_x, cube_y, cube_z]: [Vec<usize>; 3] = std::array::from_fn(|a| {
+            let cube = |i: usize| (((i as f32 + 0.5) * h / cubes.h) as usize).min(most[a] - 1);
+            (0..size[a]).map(cube).collect()
+        });
+        let unpeaked = |cube: usize| -> [f32; 3] { std::array::from_fn(|c| cubes.unpeaked(c, cube)) };
+        let in_cubes: Vec<f32> = (0..cubes.dims.cells())
+            .map(|cube| medium.extinction * unpeaked(cube).iter().sum::<f32>() / 3.0)
+            .collect();
         self.smoke.clear();
-        let values = (0..dims.cells()).into_par_iter().map(scaled).collect();
-        self.smoke.push(Extinction { dims, edge: h, values });
-        let glows = |n: usize| Some((n, means.at(n)[1])).filter(|(_, emission)| *emission > 0.0);
-        let glowing: Vec<(usize, f32)> = (0..dims.cells()).into_par_iter().filter_map(glows).collect();
-        let all: f32 = glowing.iter().map(|(_, emission)| emission).sum();
+        self.smoke.push(Extinction::by_rows(dims, h, |[j, k], row| {
+            let in_cubes = &in_cubes[cubes.dims.index(0, cube_y[j], cube_z[k])..];
+            means.for_row([j, k], |i, density, _| row[i] = [density * in_cubes[cube_x[i]]]);
+        }));
+        let in_plane = |k: usize| {
+            let mut glowing = Vec::new();
+            for j in 0..dims.ny {
+                means.for_row([j, k], |i, density, emission| {
+                    if emission > 0.0 {
+                        glowing.push(([i, j, k], [density, emission]));
+                    }
+                });
+            }
+            glowing
+        };
+        let glowing: Vec<_> = (0..dims.nz).into_par_iter().flat_map_iter(in_plane).collect();
+        let all: f32 = glowing.iter().map(|(_, [_, emission])| emission).sum();
         let least = NEGLIGIBLE * all / glowing.len().max(1) as f32;
-        let glowing: Vec<usize> = glowing.iter().filter(|(_, sent)| *sent > least).map(|(n, _)| *n).collect();
-        let cell = |n: usize| {
-            let [density, emission] = means.at(glowing[n]);
+        let cell = |&(at, [density, emission]): &([usize; 3], [f32; 2])| {
             let radiance = medium.glowing_emission(emission / density.max(1e-20));
             let smoke = density * medium.extinction * h * h * h;
-            let unpeaked = unpeaked(glowing[n]);
+            let unpeaked = unpeaked(cubes.dims.index(cube_x[at[0]], cube_y[at[1]], cube_z[at[2]]));
             let tint = unpeaked.map(|one| 3.0 * one / unpeaked.iter().sum::<f32>());
-            self.cell(glowing[n], radiance.map(|radiance| radiance * smoke), tint)
+            GlowingCell { at, power: radiance.map(|radiance| radiance * smoke), tint }
         };
-        let first = self.merge(dims, &glowing, cell);
+        let glowing = glowing.par_iter().filter(|(_, [_, emission])| *emission > least);
+        let glowing: Vec<GlowingCell> = glowing.map(cell).collect();
+        let smoke = &self.smoke[0];
+        let at = glowing.iter().map(|cell| dims.index(cell.at[0], cell.at[1], cell.at[2]));
+        let first = merge(dims, at, |parts| of_cells(smoke, parts, &glowing));
         self.levels.clear();
         self.levels.push(first);
         while let Some(level) = self.levels.last().filter(|level| level.dims.cells() > 1) {
-            let at: Vec<usize> = (0..level.dims.cells()).filter(|&n| level.numbers[n] != NONE).collect();
-            let coarse = self.smoke[self.smoke.len() - 1].coarsen();
+            let coarse = coarsen(&self.smoke[self.smoke.len() - 1]);
             self.smoke.push(coarse);
-            let next = self.merge(level.dims, &at, |n| level.blocks[level.numbers[at[n]] as usize].clone());
+            let smoke = &self.smoke[self.smoke.len() - 1];
+            let at: Vec<usize> = (0..level.dims.cells()).filter(|&n| level.numbers[n] != NONE).collect();
+            let next = merge(level.dims, at.iter().copied(), |parts| {
+                let part = |n: u32| &level.blocks[level.numbers[at[n as usize]] as usize];
+                let first = parts.iter().find(|&&n| n != NONE).map_or(0, |&n| at[n as usize]);
+                let corner = level.dims.place(first).map(|i| i / 2 * 2);
+                whole(smoke, corner, &parts.map(|n| (n != NONE).then(|| part(n))))
+            });
             self.levels.push(next);
         }
         self.of_cubes = (0..self.levels.len()).find(|&n| self.edge(n) > 0.75 * cubes.h).unwrap_or(0);
@@ -152,7 +182,9 @@ impl GlowBlocks {
         let smoke = &self.smoke[0];
         let count = (edge as f32 / self.cells.per_edge as f32).round().max(1.0) as usize;
         let mut thinned = cubes.clone();
-        thinned.extinction.par_iter_mut().enumerate().for_each(|(n, extinction)| {
+        let filled =
+            thinned.extinction.par_iter_mut().enumerate().filter(|(_, extinction)| **extinction > 0.0);
+        filled.for_each(|(n, extinction)| {
             let corner = cubes.dims.place(n).map(|i| i * count);
             let (mut passes, mut sum) = (0.0, 0.0);
             for axis in 0..3 {
@@ -163,7 +195,7 @@ impl GlowBlocks {
                     let mut depth = 0.0;
                     for i in 0..count {
                         at[axis] = corner[axis] + i;
-                        depth += smoke.at(at) * smoke.edge;
+                        depth += smoke.at(at)[0] * smoke.edge;
                     }
                     passes += exp(-depth);
                     sum += depth;
@@ -184,111 +216,11 @@ impl GlowBlocks {
         self.cells.edge() * (2 << level) as f32
     }
 
-    /// A cell as a block that sends `power`.
-    fn cell(&self, n: usize, power: [f32; 3], tint: [f32; 3]) -> Block {
-        let smoke = &self.smoke[0];
-        let h = smoke.edge;
-        let place = smoke.dims.place(n).map(|i| (i as f32 + 0.5) * h);
-        let extinction = smoke.values[n];
-        let mut towards = [[0.0; 3]; DIRECTIONS];
-        for (direction, towards) in towards.iter_mut().enumerate() {
-            let Some(unit) = unit_of(direction) else { continue };
-            let across = h / unit.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-            let beyond = smoke.depth(place, unit, [0.5 * across, REACH * h]);
-            *towards = std::array::from_fn(|c| {
-                let own = extinction * tint[c] * across;
-                power[c] * leaving(own) * exp(-beyond * tint[c])
-            });
-        }
-        // In its middle as in that of a ball whose radius makes uniform smoke as bright as what it sends.
-        let own = std::array::from_fn(|c| {
-            let depth = 0.65 * extinction * tint[c] * h;
-            power[c] * (0.65 / (h * h)) * leaving(depth)
-        });
-        Block { towards, place, own, tint }
-    }
-
-    /// Blocks of twice the edge. `parts` are the places of the parts in a grid of `dims`, in order.
-    fn merge(&self, dims: Dims, parts: &[usize], part: impl Fn(usize) -> Block + Sync) -> Level {
-        let [nx, ny, nz] = dims.array().map(|n| n.div_ceil(2));
-        let coarse = Dims { nx, ny, nz };
-        let mut numbers = vec![NONE; coarse.cells()];
-        let mut groups: Vec<[u32; 8]> = Vec::new();
-        for (n, &at) in parts.iter().enumerate() {
-            let at = dims.place(at);
-            let [i, j, k] = at.map(|i| i / 2);
-            let number = &mut numbers[coarse.index(i, j, k)];
-            if *number == NONE {
-                *number = groups.len() as u32;
-                groups.push([NONE; 8]);
-            }
-            groups[*number as usize][at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2)] = n as u32;
-        }
-        let smoke = &self.smoke[self.smoke.len() - 1];
-        let of_group = |group: &[u32; 8]| {
-            let first = group.iter().find(|&&n| n != NONE).map_or(0, |&n| parts[n as usize]);
-            let corner = dims.place(first).map(|i| i / 2 * 2);
-            let of_group = group.map(|n| (n != NONE).then(|| part(n as usize)));
-            Self::whole(smoke, corner, &of_group)
-        };
-        Level { dims: coarse, numbers, blocks: groups.par_iter().map(of_group).collect() }
-    }
-
-    /// The block of eight parts, some of which are dark; `smoke` is that on the grid of the parts, where the first is at `corner`.
-    fn whole(smoke: &Extinction, corner: [usize; 3], parts: &[Option<Block>; 8]) -> Block {
-        let edge = smoke.edge;
-        let mut all = Block::default();
-        let mut weight = 0.0;
-        for part in parts.iter().flatten() {
-            let mut seen = 1e-30;
-            for (direction, (all, part_sends)) in all.towards.iter_mut().zip(&part.towards).enumerate() {
-                let Some(unit) = unit_of(direction) else { continue };
-                let depth = smoke.depth(part.place, unit, [REACH * edge, 2.0 * REACH * edge]);
-                for c in 0..3 {
-                    let leaves = part_sends[c] * exp(-depth * part.tint[c]);
-                    all[c] += leaves;
-                    seen += leaves;
-                }
-            }
-            weight += seen;
-            (0..3).for_each(|a| all.place[a] += seen * part.place[a]);
-            (0..3).for_each(|c| all.tint[c] += seen * part.tint[c]);
-        }
-        [all.place, all.tint] = [all.place, all.tint].map(|of| of.map(|x| x / weight.max(1e-30)));
-        let mut weight = 0.0;
-        for (n, own) in parts.iter().enumerate() {
-            let at: [usize; 3] = std::array::from_fn(|a| corner[a] + (n >> a & 1));
-            let extinction = smoke.at(at);
-            if extinction <= 0.0 {
-                continue;
-            }
-            weight += extinction;
-            let middle = at.map(|i| (i as f32 + 0.5) * edge);
-            let mut arrives = own.as_ref().map_or([0.0; 3], |part| part.own);
-            for other in
-                parts.iter().enumerate().filter(|(m, _)| *m != n).filter_map(|(_, part)| part.as_ref())
-            {
-                let (unit, square) = way(other.place, middle);
-                let area = 4.0 * std::f32::consts::PI * (square + 0.07 * edge * edge);
-                let sent = other.in_direction(unit);
-                (0..3).for_each(|c| arrives[c] += sent[c] / area);
-            }
-            (0..3).for_each(|c| all.own[c] += extinction * arrives[c]);
-        }
-        all.own = all.own.map(|x| x / weight.max(1e-30));
-        all
-    }
-
     /// Light at a place \[m\], on a surface with a normal if one is given.
-    pub fn gather_at(
-        &self,
-        place: [f32; 3],
-        normal: Option<[f32; 3]>,
-        solids: &SolidCubes,
-        all: &mut Gathered,
-    ) {
+    pub fn gather_at(&self, place: [f32; 3], normal: Option<[f32; 3]>, solids: &SolidCubes) -> Gathered {
+        let mut all = Gathered::default();
         if !self.shines() {
-            return;
+            return all;
         }
         let (opening, finest) = match normal {
             Some(_) => (OPENING_ON_SURFACE, self.of_cubes.saturating_sub(1)),
@@ -315,24 +247,26 @@ impl GlowBlocks {
             }
             let inside = (0..3).all(|a| (place[a] / edge) as usize == at[a]);
             if normal.is_none() && inside {
-                (0..3).for_each(|c| all.of_smoke[c][0] += block.own[c]);
+                (0..3).for_each(|c| all.moments[c][0] += block.own[c]);
                 continue;
             }
             let cosine = normal.map_or(1.0, |n| -(0..3).map(|a| n[a] * unit[a]).sum::<f32>());
             if cosine <= 0.0 {
                 continue;
             }
-            let depth = self.smoke[self.like_cubes].depth(block.place, unit, [REACH * edge, square.sqrt()]);
-            let hidden = solids.depth(place, block.place);
+            let ends = [REACH * edge, square.sqrt()];
+            let [depth] = self.smoke[self.like_cubes].depth(block.place, unit, ends, FINENESS);
+            let hidden = solids.depth(block.place, unit, ends[1]);
             let sent = block.in_direction(unit);
             // A block that has no finer ones may be close by: it is seen as large as half the sky.
             let near = if level == finest { 0.07 * edge * edge } else { 0.0 };
             let area = 4.0 * std::f32::consts::PI * (square + near);
             for c in 0..3 {
                 let arrives = sent[c] * exp(-depth * block.tint[c] - hidden) / area;
-                all.add(c, [arrives, 0.0], unit, cosine);
+                all.add(c, arrives, unit, cosine);
             }
         }
+        all
     }
 }
 
@@ -352,7 +286,7 @@ impl CellMeans {
         let edge = (1..).find(|&edge| coarser(edge).cells() <= MOST_CELLS).unwrap_or(1);
         let dims = coarser(edge);
         let (nx, in_plane) = (dims.nx, dims.nx * dims.ny);
-        (self.in_plane, self.layers) = (in_plane, dims.nz);
+        (self.nx, self.in_plane, self.layers) = (nx, in_plane, dims.nz);
         (self.cell_edge, self.per_edge) = (cells.edge(), edge);
         self.planes.clear();
         self.planes.resize(in_plane * size.nz, [0.0; 2]);
@@ -381,20 +315,37 @@ impl CellMeans {
         dims
     }
 
-    /// Density and emission of a cell.
-    fn at(&self, n: usize) -> [f32; 2] {
-        let (layer, at) = (n / self.in_plane, n % self.in_plane);
-        let (edge, count) = (self.per_edge, self.planes.len() / self.in_plane);
+    /// Calls `take` for the cells of a row that hold smoke, with its number, density and emission.
+    fn for_row(&self, [j, k]: [usize; 2], mut take: impl FnMut(usize, f32, f32)) {
+        let (edge, count, nx) = (self.per_edge, self.planes.len() / self.in_plane, self.nx);
         let share = 1.0 / (edge * edge * edge) as f32;
-        let mean = |layer: usize| {
-            let mut sum = [0.0; 2];
-            for k in layer * edge..((layer + 1) * edge).min(count) {
-                let [density, emission] = self.planes[k * self.in_plane + at];
-                sum = [sum[0] + share * density, sum[1] + share * emission];
+        let of_layer = |layer: usize| layer * edge..((layer + 1) * edge).min(count);
+        let near = [k.saturating_sub(1), k, (k + 1).min(self.layers - 1)].map(of_layer);
+        let row = |plane: usize| &self.planes[plane * self.in_plane + j * nx..][..nx];
+        if edge == 1 {
+            let [low, middle, high] = near.map(|layer| row(layer.start));
+            for i in 0..nx {
+                let [density, emission] = blurred([low[i], middle[i], high[i]]);
+                if density > 0.0 {
+                    take(i, density, emission);
+                }
             }
-            sum
-        };
-        blurred([layer.saturating_sub(1), layer, (layer + 1).min(self.layers - 1)].map(mean))
+            return;
+        }
+        for i in 0..nx {
+            let mean = |layer: &std::ops::Range<usize>| {
+                let mut sum = [0.0; 2];
+                for plane in layer.clone() {
+                    let [density, emission] = row(plane)[i];
+                    sum = [sum[0] + share * density, sum[1] + share * emission];
+                }
+                sum
+            };
+            let [density, emission] = blurred(near.each_ref().map(mean));
+            if density > 0.0 {
+                take(i, density, emission);
+            }
+        }
     }
 }
 
@@ -424,46 +375,199 @@ fn blur_plane(plane: &mut [[f32; 2]], nx: usize, before: &mut Vec<[f32; 2]>) {
     }
 }
 
-impl Extinction {
-    fn coarsen(&self) -> Self {
-        let fine = self.dims;
-        let [nx, ny, nz] = fine.array().map(|n| n.div_ceil(2));
-        let dims = Dims { nx, ny, nz };
-        let mean = |n: usize| {
-            let at = dims.place(n);
-            let parts = (0..8).map(|n| self.at(std::array::from_fn(|a| 2 * at[a] + (n >> a & 1))));
-            0.125 * parts.sum::<f32>()
-        };
-        Self { dims, edge: 2.0 * self.edge, values: (0..dims.cells()).into_par_iter().map(mean).collect() }
-    }
-
-    /// The value of a cell, 0 outside.
-    fn at(&self, [i, j, k]: [usize; 3]) -> f32 {
-        let Dims { nx, ny, nz } = self.dims;
-        if i < nx && j < ny && k < nz { self.values[self.dims.index(i, j, k)] } else { 0.0 }
-    }
-
-    /// Optical depth along a direction between two distances from a place \[m\].
-    fn depth(&self, place: [f32; 3], unit: [f32; 3], [from, to]: [f32; 2]) -> f32 {
-        if to <= from {
-            return 0.0;
+/// Blocks of twice the edge in a grid of `dims`, of parts at the places `parts` in it. `whole` gets the numbers of the parts of each.
+fn merge(
+    dims: Dims,
+    parts: impl Iterator<Item = usize>,
+    whole: impl Fn(&[u32; 8]) -> Block + Sync + Send,
+) -> Level {
+    let [nx, ny, nz] = dims.array().map(|n| n.div_ceil(2));
+    let coarse = Dims { nx, ny, nz };
+    let mut numbers = vec![NONE; coarse.cells()];
+    let mut groups: Vec<[u32; 8]> = Vec::new();
+    for (n, at) in parts.enumerate() {
+        let at = dims.place(at);
+        let [i, j, k] = at.map(|i| i / 2);
+        let number = &mut numbers[coarse.index(i, j, k)];
+        if *number == NONE {
+            *number = groups.len() as u32;
+            groups.push([NONE; 8]);
         }
-        // More than one in a cell: in the middle of a step of one edge a ray from the middle of a cell passes between two.
-        let steps = (1.5 * (to - from) / self.edge).ceil().clamp(1.0, STEPS);
-        let step = (to - from) / steps;
-        let mut sum = 0.0;
-        for n in 0..steps as usize {
-            let t = from + (n as f32 + 0.5) * step;
-            let at: [f32; 3] = std::array::from_fn(|a| (place[a] + t * unit[a]) / self.edge);
-            if at.iter().all(|&x| x >= 0.0) {
-                sum += self.at(at.map(|x| x as usize));
+        groups[*number as usize][at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2)] = n as u32;
+    }
+    Level { dims: coarse, numbers, blocks: groups.par_iter().map(whole).collect() }
+}
+
+/// What a cell sends.
+#[derive(Default)]
+struct SentByCell {
+    /// As [`Block::towards`] and [`Block::own`].
+    towards: [Slots; 3],
+    own: [f32; 3],
+    /// Optical depth of smoke from there on, to twice the distance.
+    further: Slots,
+}
+
+fn sent_by_cell(smoke: &Extinction<1>, cell: &GlowingCell) -> SentByCell {
+    let (h, mut sent) = (smoke.edge, SentByCell::default());
+    let [extinction] = smoke.at(cell.at);
+    let around = smoke.around(cell.at);
+    let mut next = [0.0; SLOTS];
+    for direction in (0..DIRECTIONS).filter(|&direction| direction != ITSELF) {
+        let unit = UNITS[axes_of(direction) - 1];
+        next[direction] = around[direction] * (REACH * h - 0.5 * h / unit);
+        sent.further[direction] = around[direction] * REACH * h;
+    }
+    // Along an axis the second half of the way leads through the cell after the next.
+    for (axis, stride) in [1, 3, 9].into_iter().enumerate() {
+        let both = [ITSELF - stride, ITSELF + stride];
+        for (direction, after) in both.into_iter().zip(smoke.second_along(cell.at, axis)) {
+            sent.further[direction] = 0.5 * REACH * h * (around[direction] + after);
+        }
+    }
+    for c in 0..3 {
+        let leaves = UNITS.map(|unit| cell.power[c] * leaving(extinction * cell.tint[c] * h / unit));
+        for direction in (0..DIRECTIONS).filter(|&direction| direction != ITSELF) {
+            sent.towards[c][direction] = leaves[axes_of(direction) - 1];
+        }
+        // In its middle as in that of a ball whose radius makes uniform smoke as bright as what it sends.
+        let depth = 0.65 * extinction * cell.tint[c] * h;
+        sent.own[c] = cell.power[c] * (0.65 / (h * h)) * leaving(depth);
+    }
+    fade(&mut sent.towards, &next, &cell.tint);
+    sent
+}
+
+/// A block of eight cells, some of which are dark; `parts` are their numbers in `glowing`.
+fn of_cells(smoke: &Extinction<1>, parts: &[u32; 8], glowing: &[GlowingCell]) -> Block {
+    let h = smoke.edge;
+    let mut all = Block::default();
+    let mut weight = 0.0;
+    let mut sent: [SentByCell; 8] = Default::default();
+    let mut corner = [0; 3];
+    for (n, &part) in parts.iter().enumerate().filter(|(_, part)| **part != NONE) {
+        let cell = &glowing[part as usize];
+        corner = cell.at.map(|i| i / 2 * 2);
+        sent[n] = sent_by_cell(smoke, cell);
+        let mut leaves = sent[n].towards;
+        fade(&mut leaves, &sent[n].further, &cell.tint);
+        weight += all.add(&leaves, cell.at.map(|i| (i as f32 + 0.5) * h), cell.tint);
+    }
+    all.end_sums(weight);
+    let mut weight = 0.0;
+    for (n, own) in sent.iter().map(|sent| sent.own).enumerate() {
+        let offset = |n: usize, a: usize| n >> a & 1;
+        let [extinction] = smoke.at(std::array::from_fn(|a| corner[a] + offset(n, a)));
+        if extinction <= 0.0 {
+            continue;
+        }
+        weight += extinction;
+        let mut arrives = own;
+        for (m, sent) in sent.iter().enumerate().filter(|(m, _)| *m != n && parts[*m] != NONE) {
+            let (mut direction, mut axes) = (ITSELF, 0);
+            for (a, stride) in [1, 3, 9].into_iter().enumerate() {
+                direction = direction + stride * offset(n, a) - stride * offset(m, a);
+                axes += offset(n, a) ^ offset(m, a);
+            }
+            let area = 4.0 * std::f32::consts::PI * (axes as f32 + 0.07) * h * h;
+            (0..3).for_each(|c| arrives[c] += sent.towards[c][direction] / area);
+        }
+        (0..3).for_each(|c| all.own[c] += extinction * arrives[c]);
+    }
+    all.own = all.own.map(|x| x / weight.max(1e-30));
+    all
+}
+
+/// The block of eight parts, some of which are dark; `smoke` is that on the grid of the parts, where the first is at `corner`.
+fn whole(smoke: &Extinction<1>, corner: [usize; 3], parts: &[Option<&Block>; 8]) -> Block {
+    let edge = smoke.edge;
+    let mut all = Block::default();
+    let mut weight = 0.0;
+    for part in parts.iter().flatten() {
+        let mut depth = [0.0; SLOTS];
+        for (direction, depth) in depth.iter_mut().enumerate().take(DIRECTIONS) {
+            if direction != ITSELF {
+                let unit = unit_of(direction);
+                [*depth] = smoke.depth(part.place, unit, [REACH * edge, 2.0 * REACH * edge], FINENESS);
             }
         }
-        sum * step
+        let mut leaves = part.towards;
+        fade(&mut leaves, &depth, &part.tint);
+        weight += all.add(&leaves, part.place, part.tint);
+    }
+    all.end_sums(weight);
+    let mut weight = 0.0;
+    for (n, own) in parts.iter().enumerate() {
+        let at: [usize; 3] = std::array::from_fn(|a| corner[a] + (n >> a & 1));
+        let [extinction] = smoke.at(at);
+        if extinction <= 0.0 {
+            continue;
+        }
+        weight += extinction;
+        let middle = at.map(|i| (i as f32 + 0.5) * edge);
+        let mut arrives = own.map_or([0.0; 3], |part| part.own);
+        for (_, other) in parts.iter().enumerate().filter(|(m, _)| *m != n) {
+            let Some(other) = other else { continue };
+            let (unit, square) = way(other.place, middle);
+            let area = 4.0 * std::f32::consts::PI * (square + 0.07 * edge * edge);
+            let sent = other.in_direction(unit);
+            (0..3).for_each(|c| arrives[c] += sent[c] / area);
+        }
+        (0..3).for_each(|c| all.own[c] += extinction * arrives[c]);
+    }
+    all.own = all.own.map(|x| x / weight.max(1e-30));
+    all
+}
+
+/// Share of the light of even smoke that leaves it along a way of an optical depth.
+fn leaving(depth: f32) -> f32 {
+    if depth < 1e-3 { 1.0 } else { (1.0 - exp(-depth)) / depth }
+}
+
+each_level! {
+    /// Takes from each direction what smoke of an optical depth hides, whose extinction has a tint.
+    fn fade(towards: &mut [Slots; 3], depth: &Slots, tint: &[f32; 3]) = fade_kernel;
+}
+
+#[inline(always)]
+fn fade_kernel<S: Simd>(_: S, towards: &mut [Slots; 3], depth: &Slots, tint: &[f32; 3]) {
+    for (towards, tint) in towards.iter_mut().zip(tint) {
+        for n in 0..SLOTS {
+            towards[n] *= exp(-depth[n] * tint);
+        }
     }
 }
 
+/// Cubes of twice the edge.
+fn coarsen(fine: &Extinction<1>) -> Extinction<1> {
+    let [nx, ny, nz] = fine.dims.array().map(|n| n.div_ceil(2));
+    let dims = Dims { nx, ny, nz };
+    Extinction::new(dims, 2.0 * fine.edge, |n| {
+        let at = dims.place(n);
+        let parts = (0..8).map(|n| fine.at(std::array::from_fn(|a| 2 * at[a] + (n >> a & 1)))[0]);
+        [0.125 * parts.sum::<f32>()]
+    })
+}
+
 impl Block {
+    /// Adds the light that leaves a part, and returns its weight. Place and tint are sums until [`Block::end_sums`].
+    fn add(&mut self, leaves: &[Slots; 3], place: [f32; 3], tint: [f32; 3]) -> f32 {
+        let mut seen = 1e-30;
+        for (all, leaves) in self.towards.iter_mut().zip(leaves) {
+            for n in 0..SLOTS {
+                all[n] += leaves[n];
+            }
+            seen += leaves.iter().sum::<f32>();
+        }
+        (0..3).for_each(|a| self.place[a] += seen * place[a]);
+        (0..3).for_each(|c| self.tint[c] += seen * tint[c]);
+        seen
+    }
+
+    fn end_sums(&mut self, weight: f32) {
+        [self.place, self.tint] = [self.place, self.tint].map(|of| of.map(|x| x / weight.max(1e-30)));
+    }
+
     /// Intensity in a direction.
     fn in_direction(&self, unit: [f32; 3]) -> [f32; 3] {
         let mut axes = [0, 1, 2];
@@ -472,11 +576,11 @@ impl Block {
         // The direction as a sum of a face's, an edge's and a corner's, each of length 1.
         let weights = [most - middle, (middle - least) * std::f32::consts::SQRT_2, least * 3.0_f32.sqrt()];
         let sum: f32 = weights.iter().sum();
-        let (mut direction, mut sent) = (DIRECTIONS / 2, [0.0; 3]);
+        let (mut direction, mut sent) = (ITSELF, [0.0; 3]);
         for (a, weight) in axes.into_iter().zip(weights) {
             let stride = [1, 3, 9][a];
             direction = if unit[a] < 0.0 { direction - stride } else { direction + stride };
-            (0..3).for_each(|c| sent[c] += weight / sum * self.towards[direction][c]);
+            (0..3).for_each(|c| sent[c] += weight / sum * self.towards[c][direction]);
         }
         sent
     }
@@ -490,9 +594,13 @@ fn way(from: [f32; 3], to: [f32; 3]) -> ([f32; 3], f32) {
     (way.map(|x| x / length), square)
 }
 
-/// Unit vector of a direction; `None` for that to the cell itself.
-fn unit_of(direction: usize) -> Option<[f32; 3]> {
-    let step = [direction % 3, direction / 3 % 3, direction / 9].map(|n| n as f32 - 1.0);
-    let length = step.iter().map(|x| x * x).sum::<f32>().sqrt();
-    (length > 0.0).then(|| step.map(|x| x / length))
+/// Number of axes along which a direction leads.
+const fn axes_of(direction: usize) -> usize {
+    (direction % 3 != 1) as usize + (direction / 3 % 3 != 1) as usize + (direction / 9 != 1) as usize
+}
+
+/// Unit vector of a direction other than that to the cell itself.
+fn unit_of(direction: usize) -> [f32; 3] {
+    let unit = UNITS[axes_of(direction) - 1];
+    [direction % 3, direction / 3 % 3, direction / 9].map(|n| (n as f32 - 1.0) * unit)
 }

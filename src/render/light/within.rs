@@ -1,14 +1,16 @@
 //! Light from within the box: of glowing smoke, and of lamps close by that smoke and solids scatter.
 //!
-//! Along fourteen ordinates the light of something small and bright would arrive as beams. So it is scattered by ordinates of its own, and
-//! what all cubes then send is summed up once more for each place that reads it, along straight rays: the last-collided flux
-//! (Lathrop 1968 names the beams ray effects; the remedy is that of first and last collisions, Alcouffe, O'Dell and Brinkley 1990).
-//! Cubes far away are summed in blocks, whose edges grow with the distance (Barnes and Hut 1986).
+//! Along fourteen ordinates the light of something small and bright would arrive as beams (ray effects: Lathrop 1968). So it is scattered by
+//! ordinates of its own, and its first and last flights are found with more directions (first and last collisions: Alcouffe, O'Dell and
+//! Brinkley 1990). In the cubes a sweep in many directions finds them (`light/last_flight.rs`). For the floor, also beside the box, and for
+//! walls the cubes are summed up along straight rays, in blocks whose edges grow with the distance (Barnes and Hut 1986).
 
 use rayon::prelude::*;
 
-use super::gathered::{Gathered, STEPS, SolidCubes, leaving};
+use super::extinction::Extinction;
+use super::gathered::SolidCubes;
 use super::glow_blocks::GlowBlocks;
+use super::last_flight::LastFlight;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
 use crate::render::exp::exp;
@@ -34,6 +36,7 @@ pub(super) struct Within {
     sent: [Sent; 3],
     /// Whether any of them sends light.
     pub shines: bool,
+    flight: LastFlight,
     blocks: Blocks,
     solids: SolidCubes,
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
@@ -48,8 +51,8 @@ struct Blocks {
     h: f32,
     /// The finest level first.
     levels: Vec<Level>,
-    /// Extinction of each cube for the three colours \[1/m\], without the forward peak.
-    extinction: Vec<[f32; 3]>,
+    /// Without the forward peak, for the three colours; the fourth is 0.
+    extinction: Extinction<4>,
 }
 
 #[derive(Debug)]
@@ -73,16 +76,16 @@ struct Block {
     normals: [[f32; 3]; 3],
     /// Of the floor: mean intensity over all directions.
     floor: [f32; 3],
-    /// Middle of all power \[m\], times the weight.
-    place: [f32; 3],
+    /// Power by which parts count, and the middle of it \[m\].
     weight: f32,
+    place: [f32; 3],
 }
 
 /// The floor below each column of cubes.
 struct LitFloor {
     albedo: [f32; 3],
-    /// Middle \[m\], and the glow that arrives there.
-    columns: Vec<([f32; 3], Gathered)>,
+    /// Middle \[m\], and irradiance / π of the glow there.
+    columns: Vec<([f32; 3], [f32; 3])>,
 }
 
 impl Within {
@@ -106,18 +109,13 @@ impl Within {
         self.solids.update(medium);
         let floor = floor.map(|albedo| LitFloor::new(albedo, medium, &self.glow, &self.solids));
         self.solver.send(medium, &self.sources, &dark, &mut self.sent);
-        self.build(medium, floor.as_ref());
-        let Self { glow, solver, blocks, solids, collided, sent, .. } = self;
-        let of = [&mut self.of_smoke, &mut self.of_walls];
-        let is_medium = |n: usize| medium.extinction[n] > 0.0;
-        gather_in_cubes(medium, of, is_medium, |place, all| blocks.gather(place, None, all));
-        let mut glowing = <[[Moments; 3]; 2]>::default();
-        let [of_glow, none] = &mut glowing;
-        let wanted = |n: usize| is_medium(n) || reads(n);
-        gather_in_cubes(medium, [of_glow, none], wanted, |place, all| {
-            glow.gather_at(place, None, solids, all)
-        });
-        add(of_glow, &mut self.of_smoke);
+        let columns = self.build(medium, floor.as_ref());
+        let Self { glow, solver, flight, blocks, solids, collided, sent, .. } = self;
+        last_flight(flight, medium, sent, &columns, [&mut self.of_smoke, &mut self.of_walls]);
+        let wanted = |n: usize| medium.extinction[n] > 0.0 || reads(n);
+        let mut of_glow = <[Moments; 3]>::default();
+        gather_in_cubes(medium, &mut of_glow, wanted, |place| glow.gather_at(place, None, solids).moments);
+        add(&of_glow, &mut self.of_smoke);
         // Its first collisions scatter like the light of lamps.
         for c in 0..3 {
             let [smoke, walls] = [self.of_smoke[c].all(), self.of_walls[c].all()];
@@ -130,34 +128,34 @@ impl Within {
         }
         collided.reflect(medium, |wall| {
             let outside = std::array::from_fn(|a| (wall.place[a] + OUTSIDE * wall.normal[a]) * medium.h);
-            let mut all = Gathered::default();
-            blocks.gather(outside, Some(wall.normal), &mut all);
-            glow.gather_at(outside, Some(wall.normal), solids, &mut all);
-            all.on_surface
+            let glow = glow.gather_at(outside, Some(wall.normal), solids).on_surface;
+            sum(blocks.on_surface(outside, wall.normal), glow)
         });
         solver.solve(medium, collided, &dark, sweeps, false, &mut self.scratch);
         solver.add_sent(sent);
-        self.build(medium, floor.as_ref());
-        let blocks = &self.blocks;
+        let columns = self.build(medium, floor.as_ref());
         let of = [&mut self.of_smoke, &mut self.of_walls];
-        gather_in_cubes(medium, of, reads, |place, all| blocks.gather(place, None, all));
-        add(of_glow, &mut self.of_smoke);
+        last_flight(&mut self.flight, medium, &self.sent, &columns, of);
+        add(&of_glow, &mut self.of_smoke);
     }
 
-    /// Makes blocks of what the cubes send, and of what a floor reflects of it and of glow.
-    fn build(&mut self, medium: &MediumCubes, floor: Option<&LitFloor>) {
+    /// Makes blocks of what the cubes send, and of what a floor reflects of it and of glow: its radiance below each column.
+    fn build(&mut self, medium: &MediumCubes, floor: Option<&LitFloor>) -> Vec<[f32; 3]> {
         self.blocks.build(medium, &self.sent, &[]);
-        let Some(floor) = floor else { return };
-        let columns = floor.sent(|place, all| self.blocks.gather(place, Some(UP), all));
+        let Some(floor) = floor else { return Vec::new() };
+        let columns = floor.sent(|place| self.blocks.on_surface(place, UP));
         self.blocks.build(medium, &self.sent, &columns);
+        columns
     }
 
-    /// Radiance that a white surface sends of this light, as far as nothing but smoke hides it.
-    pub fn on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
-        let mut all = Gathered::default();
-        self.blocks.gather(place, Some(normal), &mut all);
-        self.glow.gather_at(place, Some(normal), &self.solids, &mut all);
-        all.on_surface
+    /// Radiance that a white surface sends of light that the cubes scatter or reflect, as far as nothing but smoke hides it.
+    pub fn scattered_on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        self.blocks.on_surface(place, normal)
+    }
+
+    /// The same of glow that nothing has scattered.
+    pub fn glow_on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        self.glow.gather_at(place, Some(normal), &self.solids).on_surface
     }
 }
 
@@ -166,18 +164,16 @@ impl LitFloor {
         let (Dims { nx, nz, .. }, h) = (medium.dims, medium.h);
         let column = |n: usize| {
             let place = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
-            let mut all = Gathered::default();
-            glow.gather_at(place, Some(UP), solids, &mut all);
-            (place, all)
+            (place, glow.gather_at(place, Some(UP), solids).on_surface)
         };
         Self { albedo, columns: (0..nx * nz).into_par_iter().map(column).collect() }
     }
 
-    /// Radiance of each column, with the light that `gather` adds.
-    fn sent(&self, gather: impl Fn([f32; 3], &mut Gathered) + Sync) -> Vec<[f32; 3]> {
-        let column = |&(place, mut all): &([f32; 3], Gathered)| {
-            gather(place, &mut all);
-            std::array::from_fn(|c| self.albedo[c] * all.on_surface[c])
+    /// Radiance of each column, with the light that `arrives` there.
+    fn sent(&self, arrives: impl Fn([f32; 3]) -> [f32; 3] + Sync) -> Vec<[f32; 3]> {
+        let column = |&(place, glow): &([f32; 3], [f32; 3])| {
+            let all = sum(arrives(place), glow);
+            std::array::from_fn(|c| self.albedo[c] * all[c])
         };
         self.columns.par_iter().map(column).collect()
     }
@@ -189,10 +185,11 @@ impl Blocks {
         let dims = medium.dims;
         self.h = medium.h;
         let volume = self.h * self.h * self.h;
-        let scaled =
-            |n: usize| -> [f32; 3] { std::array::from_fn(|c| medium.extinction[n] * medium.unpeaked(c, n)) };
-        self.extinction.clear();
-        self.extinction.extend((0..dims.cells()).map(scaled));
+        let scaled = |n: usize, c: usize| medium.extinction[n] * medium.unpeaked(c, n);
+        self.extinction = Extinction::new(dims, self.h, |n| match medium.extinction[n] {
+            0.0 => [0.0; 4],
+            _ => [scaled(n, 0), scaled(n, 1), scaled(n, 2), 0.0],
+        });
         let mut normals = vec![[0.0; 3]; if medium.walls.is_empty() { 0 } else { dims.cells() }];
         medium.walls.iter().filter(|wall| wall.cuts).for_each(|wall| normals[wall.cube] = wall.normal);
         self.levels.clear();
@@ -207,7 +204,7 @@ impl Blocks {
             let is_wall = medium.solid.get(n).is_some_and(|&solid| solid > 0.5);
             for (c, Sent { even, along }) in sent.iter().enumerate() {
                 if !is_wall {
-                    let share = self.extinction[n][c] * volume;
+                    let share = scaled(n, c) * volume;
                     block.extinction[c] = share;
                     block.power[c] = share * even[n];
                     block.along[c] = along.each_ref().map(|along| share * along[n]);
@@ -236,10 +233,14 @@ impl Blocks {
             let coarse = fine.coarsen();
             self.levels.push(coarse);
         }
+        for block in self.levels.iter_mut().flat_map(|level| &mut level.blocks) {
+            block.place = block.place.map(|x| x / block.weight);
+        }
     }
 
-    /// Adds the light at a place \[m\], on a surface with a normal if one is given.
-    fn gather(&self, place: [f32; 3], normal: Option<[f32; 3]>, all: &mut Gathered) {
+    /// Irradiance / π of a surface at a place \[m\].
+    fn on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        let mut all = [0.0; 3];
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
         while let Some((level, at)) = open.pop() {
@@ -250,11 +251,10 @@ impl Blocks {
             }
             let edge = self.h * (1 << level) as f32;
             let block = &blocks[number as usize];
-            let middle = block.place.map(|x| x / block.weight);
-            let way: [f32; 3] = std::array::from_fn(|a| place[a] - middle[a]);
-            let square = way.iter().map(|x| x * x).sum::<f32>();
+            let way = [place[0] - block.place[0], place[1] - block.place[1], place[2] - block.place[2]];
+            let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
             if level == 0 || edge * edge < OPENING * OPENING * square {
-                self.add(block, edge, place, way, normal, all);
+                self.add(block, edge, place, way, normal, &mut all);
                 continue;
             }
             let fine = self.levels[level - 1].dims.array();
@@ -265,102 +265,121 @@ impl Blocks {
                 }
             }
         }
+        all
     }
 
     /// Adds the light of a block, which hides a part of itself. `way` goes from its middle to the place.
+    #[inline(always)]
     fn add(
         &self,
         block: &Block,
         edge: f32,
         place: [f32; 3],
         way: [f32; 3],
-        normal: Option<[f32; 3]>,
-        all: &mut Gathered,
+        normal: [f32; 3],
+        all: &mut [f32; 3],
     ) {
-        let square = way.iter().map(|x| x * x).sum::<f32>();
-        if normal.is_none() && square < 0.01 * edge * edge {
-            // In its middle, as in that of a ball whose radius makes uniform smoke as bright as what it sends, within 0.5 %.
-            for c in 0..3 {
-                let across = block.extinction[c] / (edge * edge);
-                let depth = (0.7 - 0.03 * across).max(0.6) * across;
-                all.of_smoke[c][0] += block.power[c] / block.extinction[c].max(1e-20) * (1.0 - exp(-depth));
-            }
-            return;
-        }
+        let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
         // A wall may read its light in the very middle of a cube, which then has no direction.
         let distance = square.sqrt().max(1e-9);
-        let unit = way.map(|x| x / distance);
-        let cosine = normal.map_or(1.0, |n| -(0..3).map(|a| n[a] * unit[a]).sum::<f32>());
+        let unit = [way[0] / distance, way[1] / distance, way[2] / distance];
+        let cosine = -(normal[0] * unit[0] + normal[1] * unit[1] + normal[2] * unit[2]);
         if cosine <= 0.0 {
             return;
         }
         // Of the block itself light crosses as much again behind its middle as before it.
-        let longest = way.iter().fold(1e-9_f32, |most, x| most.max(x.abs()));
-        let [outside, inside] = self.depths(place, way.map(|x| -x), (1.0 - 0.5 * edge / longest).max(0.0));
-        // A block is no point: close to it, it is seen as large as half the sky.
-        let area = if normal.is_some() { square + 0.07 * edge * edge } else { square };
-        let even = 0.25 * std::f32::consts::FRAC_1_PI / area;
-        for c in 0..3 {
-            let own = 2.0 * inside[c];
-            let along: f32 = (0..3).map(|a| block.along[c][a] * unit[a]).sum();
-            let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * exp(-inside[c]);
-            let smoke = leaving(own) * (block.power[c] + along).max(0.0) + floor;
-            let facing: f32 = (0..3).map(|a| block.normals[c][a] * unit[a]).sum();
-            let length = block.normals[c].iter().map(|x| x * x).sum::<f32>().sqrt();
-            let walls = block.walls[c] - 0.5 * length + 2.0 * facing.max(0.0);
-            let arrives = even * exp(-outside[c]);
-            all.add(c, [arrives * smoke, arrives * walls], unit, cosine);
+        let longest = way[0].abs().max(way[1].abs()).max(way[2].abs()).max(1e-9);
+        let before = distance * (1.0 - 0.5 * edge / longest).max(0.0);
+        let back = [-unit[0], -unit[1], -unit[2]];
+        let outside = self.extinction.depth(place, back, [0.0, before], 1.0);
+        let inside = self.extinction.depth(place, back, [before, distance], 1.0);
+        let (mut passes, mut half) = ([0.0; 4], [0.0; 4]);
+        for c in 0..4 {
+            passes[c] = exp(-outside[c]);
+            half[c] = exp(-inside[c]);
         }
-    }
-
-    /// Optical depths along a way from a place \[m\], up to a share of it and behind, in about as many steps as cubes it crosses.
-    fn depths(&self, place: [f32; 3], way: [f32; 3], share: f32) -> [[f32; 3]; 2] {
-        let length = way.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let dims = self.levels[0].dims;
-        let size = dims.array();
-        [[0.0, share], [share, 1.0]].map(|[from, to]| {
-            let steps = (length * (to - from) / self.h).ceil().clamp(1.0, STEPS);
-            let step = (to - from) / steps;
-            let mut sum = [0.0; 3];
-            for n in 0..steps as usize {
-                let t = from + (n as f32 + 0.5) * step;
-                let at: [f32; 3] = std::array::from_fn(|a| (place[a] + t * way[a]) / self.h);
-                if (0..3).all(|a| at[a] >= 0.0 && at[a] < size[a] as f32) {
-                    let [i, j, k] = at.map(|x| x as usize);
-                    let here = self.extinction[dims.index(i, j, k)];
-                    (0..3).for_each(|c| sum[c] += here[c]);
-                }
+        // A block is no point: close to it, it is seen as large as half the sky.
+        let even = cosine * std::f32::consts::FRAC_1_PI / (square + 0.07 * edge * edge);
+        for c in 0..3 {
+            let leaves = if inside[c] < 5e-4 { 1.0 } else { 0.5 * (1.0 - half[c] * half[c]) / inside[c] };
+            let [x, y, z] = block.along[c];
+            let sent = block.power[c] + x * unit[0] + y * unit[1] + z * unit[2];
+            let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * half[c];
+            let arrives = even * passes[c];
+            let smoke = arrives * (leaves * sent.max(0.0) + floor);
+            let mut walls = 0.0;
+            if block.walls[c] > 0.0 {
+                let [x, y, z] = block.normals[c];
+                let facing = (x * unit[0] + y * unit[1] + z * unit[2]).max(0.0);
+                walls = arrives * (block.walls[c] - 0.5 * (x * x + y * y + z * z).sqrt() + 2.0 * facing);
             }
-            sum.map(|x| x * length * step)
-        })
+            all[c] += smoke + walls;
+        }
     }
 }
 
-/// Sums up the light in the cubes that `reads` chooses; all others are dark.
-fn gather_in_cubes(
+/// Light that cubes of smoke and walls send, and a floor below them of the radiance of `columns`, as it arrives in all cubes.
+fn last_flight(
+    flight: &mut LastFlight,
     medium: &MediumCubes,
-    of: [&mut [Moments; 3]; 2],
-    reads: impl Fn(usize) -> bool + Sync,
-    gather: impl Fn([f32; 3], &mut Gathered) + Sync,
+    sent: &[Sent; 3],
+    columns: &[[f32; 3]],
+    [of_smoke, of_walls]: [&mut [Moments; 3]; 2],
 ) {
-    let dims = medium.dims;
-    let mut gathered = vec![[[[0.0; 4]; 3]; 2]; dims.cells()];
-    gathered.par_chunks_mut(dims.nx).enumerate().for_each(|(row, values)| {
-        for (i, value) in values.iter_mut().enumerate().filter(|(i, _)| reads(row * dims.nx + i)) {
-            let place = [i, row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * medium.h);
-            let mut all = Gathered::default();
-            gather(place, &mut all);
-            *value = [all.of_smoke, all.of_walls];
+    let is_wall = |n: usize| medium.solid.get(n).is_some_and(|&solid| solid > 0.5);
+    if medium.walls.is_empty() {
+        flight.arrive(medium, sent, columns, false, of_smoke);
+        for moments in of_walls.iter_mut().flat_map(Moments::all_mut) {
+            moments.clear();
+            moments.resize(medium.dims.cells(), 0.0);
         }
-    });
-    for (n, light) in of.into_iter().enumerate() {
-        for (c, light) in light.iter_mut().enumerate() {
-            for (moment, values) in light.all_mut().into_iter().enumerate() {
-                values.clear();
-                values.extend(gathered.iter().map(|value| value[n][c][moment]));
+        return;
+    }
+    let mut smoke = sent.clone();
+    for sent in &mut smoke {
+        for n in (0..medium.solid.len()).filter(|&n| is_wall(n)) {
+            sent.even[n] = 0.0;
+            sent.along.iter_mut().for_each(|along| along[n] = 0.0);
+        }
+    }
+    flight.arrive(medium, &smoke, columns, false, of_smoke);
+    // Half of the radiance evenly, and half and more by the direction: all before a wall, none behind it.
+    let mut walls = <[Sent; 3]>::default();
+    for (c, walls) in walls.iter_mut().enumerate() {
+        walls.even.resize(medium.dims.cells(), 0.0);
+        walls.along.iter_mut().for_each(|along| along.resize(medium.dims.cells(), 0.0));
+        for wall in medium.walls.iter().filter(|wall| wall.cuts && is_wall(wall.cube)) {
+            walls.even[wall.cube] = 0.5 * sent[c].even[wall.cube];
+            for (along, normal) in walls.along.iter_mut().zip(wall.normal) {
+                along[wall.cube] = 1.5 * sent[c].even[wall.cube] * normal;
             }
         }
     }
+    flight.arrive(medium, &walls, &[], true, of_walls);
+}
+
+/// Sums up φ and J in the cubes that `reads` chooses; all others are dark.
+fn gather_in_cubes(
+    medium: &MediumCubes,
+    out: &mut [Moments; 3],
+    reads: impl Fn(usize) -> bool + Sync,
+    gather: impl Fn([f32; 3]) -> [[f32; 4]; 3] + Sync,
+) {
+    let dims = medium.dims;
+    let read: Vec<usize> = (0..dims.cells()).filter(|&n| reads(n)).collect();
+    let at = |&n: &usize| gather(dims.place(n).map(|i| (i as f32 + 0.5) * medium.h));
+    let gathered: Vec<[[f32; 4]; 3]> = read.par_iter().map(at).collect();
+    for (c, light) in out.iter_mut().enumerate() {
+        for (moment, values) in light.all_mut().into_iter().enumerate() {
+            values.clear();
+            values.resize(dims.cells(), 0.0);
+            read.iter().zip(&gathered).for_each(|(&n, light)| values[n] = light[c][moment]);
+        }
+    }
+}
+
+fn sum(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
 fn add(from: &[Moments; 3], to: &mut [Moments; 3]) {
