@@ -19,7 +19,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::faces::{BLOCK, Scene};
+use super::faces::{BLOCK, Distances, LastSearch, Scene};
 use super::frame::Frame;
 use super::momentum::{Arms, Momentum};
 use super::voxels::{SOLID, Voxels};
@@ -80,17 +80,30 @@ pub struct Drag {
 
 /// Memory for the search.
 struct Work {
-    /// Stops along each axis, in the order of the blocks.
-    stops: [Mutex<Vec<Stop>>; 3],
+    last: LastSearch,
+    /// Stops of the three components and of the temperature along each axis, in order.
+    stops: [[Mutex<Vec<Stop>>; 3]; 4],
     touches: Vec<Touch>,
-    /// For each thread: the solids near a block, and its cut links along one axis.
-    scratch: PerThread<(Vec<u16>, Vec<Crossing>)>,
+    scratch: PerThread<Scratch>,
+}
+
+/// Memory of one thread for the search through a block.
+struct Scratch {
+    /// The solids near it.
+    near: Vec<u16>,
+    distances: Distances,
+    /// Its cut links along one axis.
+    cuts: Vec<Crossing>,
 }
 
 impl Drag {
     /// Makes it for this many solids, without searching for surfaces yet.
     pub fn new(solids: usize) -> Self {
-        let scratch = || (Vec::with_capacity(solids), Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK));
+        let scratch = || Scratch {
+            near: Vec::with_capacity(solids),
+            distances: Distances::new(solids),
+            cuts: Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK),
+        };
         let scratch = PerThread::new(rayon::current_num_threads(), scratch);
         Self {
             velocity: Default::default(),
@@ -98,7 +111,7 @@ impl Drag {
             partial: Default::default(),
             turning: vec![[0.0; 3]; solids],
             warm: vec![],
-            work: Work { stops: Default::default(), touches: vec![], scratch },
+            work: Work { last: LastSearch::default(), stops: Default::default(), touches: vec![], scratch },
         }
     }
 
@@ -114,6 +127,7 @@ impl Drag {
     ) {
         let Self { velocity, scalars, partial, turning, warm, work } = self;
         let search = Search { scene: Scene { frame, poses }, ranks, voxels, ranges };
+        work.last.begin(&search.scene);
         for component in 0..3 {
             search.velocity(component, work, &mut velocity[component]);
             refill(&mut partial[component], search.partial(component));
@@ -237,7 +251,7 @@ impl Search<'_> {
     fn velocity(&self, component: usize, work: &mut Work, links: &mut [Links<1>; 3]) {
         self.find_stops(Some(component), work);
         for (axis, links) in links.iter_mut().enumerate() {
-            let whole = own(&mut work.stops[axis]).chunk_by(|a, b| a.0 == b.0);
+            let whole = own(&mut work.stops[component][axis]).chunk_by(|a, b| a.0 == b.0);
             let whole = whole.map(|sides| (sides[0].0, self.link(component, axis, sides)));
             links.set(self.scene.frame.layout, self.ranks, axis, self.ranges[component], whole);
         }
@@ -246,16 +260,22 @@ impl Search<'_> {
     /// Finds the points whose lines a surface cuts along the three axes, in order. `of` is a component, or
     /// none for the temperature.
     fn find_stops(&self, of: Option<usize>, work: &mut Work) {
-        let Work { stops, scratch, .. } = work;
-        stops.iter_mut().for_each(|stops| own(stops).clear());
-        self.scene.each_block(|block| {
+        let Work { last, stops, scratch, .. } = work;
+        let stops = &mut stops[of.unwrap_or(3)];
+        for (axis, stops) in stops.iter_mut().enumerate() {
+            own(stops).retain(|stop| !last.is_stale(&self.scene, self.below(stop, of, axis)));
+        }
+        last.each_stale(&self.scene, |block| {
             let mut mine = scratch.mine();
-            let (near, cuts) = &mut *mine;
+            let Scratch { near, distances, cuts } = &mut *mine;
             if !self.scene.near_surface(block, near) {
                 return;
             }
+            let [low, high] = self.scene.range(block, self.range(of));
+            let offset = [0, 1, 2].map(|a| if of == Some(a) { 0.0 } else { 0.5 });
+            self.scene.sample(near, [low, high.map(|x| x + 1)], offset, distances);
             for axis in 0..3 {
-                self.block(near, block, of, axis, cuts);
+                self.block((near, distances), block, of, axis, cuts);
                 let ends = cuts.iter().flat_map(|cut| [0, 1].map(|high| self.stop(cut, of, axis, high)));
                 stops[axis].lock().unwrap_or_else(PoisonError::into_inner).extend(ends);
             }
@@ -287,6 +307,15 @@ impl Search<'_> {
         at
     }
 
+    /// The cell, or that above the face, of the lower point of a cut link, from one of its stops.
+    fn below(&self, &(mut at, side, _): &Stop, of: Option<usize>, axis: usize) -> [usize; 3] {
+        if side == 0 {
+            let [from, to] = self.range(of)[axis];
+            at[axis] = if at[axis] == from { to } else { at[axis] } - 1;
+        }
+        at.map(|x| x as usize)
+    }
+
     /// One point with one or two cut links beside it: side 1 is that above it.
     fn link(&self, component: usize, axis: usize, sides: &[Stop]) -> Link<1> {
         let mut link = Link::FREE;
@@ -307,7 +336,7 @@ impl Search<'_> {
     /// them to `cuts`.
     fn block(
         &self,
-        near: &[u16],
+        (near, distances): (&[u16], &Distances),
         block: [usize; 3],
         of: Option<usize>,
         axis: usize,
@@ -327,22 +356,29 @@ impl Search<'_> {
                 }
                 place[axis] = range[axis][0];
             }
-            let points = [self.point(near, of, at, at), self.point(near, of, next, place)];
+            let points = [(at, at), (next, place)]
+                .map(|(at, place)| self.point((near, distances.at(at)), of, at, place));
             cuts.extend(self.cut(near, of, axis, points).map(|holds| Crossing { below: at, holds }));
         }
     }
 
     /// Returns the face or cell stored at `place`, at index position `at`.
-    fn point(&self, near: &[u16], of: Option<usize>, at: [isize; 3], place: [isize; 3]) -> Point {
+    fn point(
+        &self,
+        (near, distance): (&[u16], f32),
+        of: Option<usize>,
+        at: [isize; 3],
+        place: [isize; 3],
+    ) -> Point {
         let h = self.scene.frame.h;
         let middle = [0, 1, 2].map(|a| (at[a] as f32 + if of == Some(a) { 0.0 } else { 0.5 }) * h);
-        let (distance, owner) = self.scene.inside_or_out(near, middle);
         let layout = self.scene.frame.layout;
         let is_open = match of {
             Some(component) => self.voxels.open(layout, component, place) > 0.0,
             None => self.voxels.flags[layout.at(place[0], place[1], place[2])] & SOLID == 0,
         };
-        let is_air = is_open && (distance > 0.0 || !self.holds(of, owner));
+        let is_held = || self.holds(of, self.scene.nearest(near, middle).1);
+        let is_air = is_open && (distance > 0.0 || !is_held());
         Point { middle, distance, is_air, is_solid: distance <= 0.0 }
     }
 
@@ -397,11 +433,11 @@ impl Search<'_> {
         if self.hold_temperature() {
             self.find_stops(None, work);
         } else {
-            work.stops.iter_mut().for_each(|stops| own(stops).clear());
+            work.stops[3].iter_mut().for_each(|stops| own(stops).clear());
         }
         for (axis, links) in links.iter_mut().enumerate() {
             let Work { stops, touches, .. } = &mut *work;
-            let held = own(&mut stops[axis]).iter().filter_map(|&(at, side, held)| {
+            let held = own(&mut stops[3][axis]).iter().filter_map(|&(at, side, held)| {
                 Some(Touch { at, side, order: u32::MAX, meets: Meets::Wall(held?) })
             });
             refill(touches, self.narrow(axis).chain(held));
@@ -450,14 +486,15 @@ impl Search<'_> {
 
     /// Collects into `warm` the partly open cells inside solids with a temperature.
     fn warm(&self, work: &mut Work, warm: &mut Vec<WarmCell>) {
-        warm.clear();
+        let layout = self.scene.frame.layout;
+        warm.retain(|cell| !work.last.is_stale(&self.scene, cell_of(layout, cell.at)));
         if !self.hold_temperature() {
             return;
         }
         let found = Mutex::new(&mut *warm);
-        self.scene.each_block(|block| {
+        work.last.each_stale(&self.scene, |block| {
             let mut mine = work.scratch.mine();
-            let near = &mut mine.0;
+            let near = &mut mine.near;
             if !self.scene.near_surface(block, near) {
                 return;
             }

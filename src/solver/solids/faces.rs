@@ -34,6 +34,12 @@ const TIE: f32 = 1e-4;
 /// Cells of a block along each axis. Far from all surfaces one distance decides for the whole block.
 pub const BLOCK: usize = 8;
 
+/// Samples of a cluster along each axis. Far from all surfaces one distance decides for all of them.
+const CLUSTER: usize = 4;
+
+/// Distance beyond which a surface has no effect on a face or a link \[cells\]: both look one cell far.
+const FAR: f32 = 3.0;
+
 /// A cut face and the solid that cuts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
@@ -54,7 +60,7 @@ pub struct Scene<'a> {
 /// Memory of one thread for the search through a block.
 pub struct Scratch {
     /// The solids near it.
-    pub near: Vec<u16>,
+    near: Vec<u16>,
     samples: Samples,
     /// Its cut faces, for each component.
     pub found: [Vec<Found>; 3],
@@ -64,22 +70,41 @@ impl Scratch {
     /// Makes memory for this many solids.
     pub fn new(solids: usize) -> Self {
         let faces = || Vec::with_capacity((BLOCK + 1) * BLOCK * BLOCK);
-        Self { near: Vec::with_capacity(solids), samples: Samples::new(), found: [faces(), faces(), faces()] }
+        let samples = Samples { nodes: Distances::new(solids), centers: Distances::new(solids) };
+        Self { near: Vec::with_capacity(solids), samples, found: [faces(), faces(), faces()] }
     }
 }
 
 /// Signed distances near one block, at nodes and cell centres from one cell below it to one above.
 struct Samples {
-    low: [isize; 3],
-    size: [usize; 3],
-    nodes: Vec<f32>,
-    centers: Vec<f32>,
+    nodes: Distances,
+    centers: Distances,
 }
 
 impl Samples {
-    fn new() -> Self {
-        let values = || Vec::with_capacity((BLOCK + 3).pow(3));
-        Self { low: [0; 3], size: [0; 3], nodes: values(), centers: values() }
+    fn node(&self, at: [isize; 3]) -> f32 {
+        self.nodes.at(at)
+    }
+
+    fn center(&self, at: [isize; 3]) -> f32 {
+        self.centers.at(at)
+    }
+}
+
+/// Signed distances at the points of a lattice near one block.
+pub struct Distances {
+    low: [isize; 3],
+    size: [usize; 3],
+    values: Vec<f32>,
+    /// The solids near a cluster of points.
+    near: Vec<u16>,
+}
+
+impl Distances {
+    /// Makes memory for this many solids.
+    pub fn new(solids: usize) -> Self {
+        let values = Vec::with_capacity((BLOCK + 3).pow(3));
+        Self { low: [0; 3], size: [0; 3], values, near: Vec::with_capacity(solids) }
     }
 
     fn index(&self, at: [isize; 3]) -> usize {
@@ -87,12 +112,58 @@ impl Samples {
         i[0] + self.size[0] * (i[1] + self.size[1] * i[2])
     }
 
-    fn node(&self, at: [isize; 3]) -> f32 {
-        self.nodes[self.index(at)]
+    /// Signed distance at a point \[m\]; farther than [`FAR`] from all surfaces a bound with its sign.
+    pub fn at(&self, at: [isize; 3]) -> f32 {
+        self.values[self.index(at)]
+    }
+}
+
+/// The solids for which surfaces were found last. Blocks far from all that has changed since keep their
+/// results.
+#[derive(Default)]
+pub struct LastSearch {
+    frame: Option<Frame>,
+    poses: Vec<SolidPose>,
+    /// Whether each block is to be searched again.
+    stale: Vec<bool>,
+}
+
+impl LastSearch {
+    /// Finds the blocks of `scene` whose results may differ from those of the last scene.
+    pub fn begin(&mut self, scene: &Scene) {
+        let Self { frame, poses, stale } = self;
+        let all = *frame != Some(scene.frame) || poses.len() != scene.poses.len();
+        stale.clear();
+        stale.resize(scene.blocks().iter().product(), all);
+        if !all {
+            let changed = |n: &usize| !poses[*n].is_same(&scene.poses[*n]);
+            for n in (0..poses.len()).filter(changed) {
+                stale.par_iter_mut().enumerate().filter(|(_, stale)| !**stale).for_each(|(at, stale)| {
+                    let block = scene.block_at(at);
+                    *stale = [&poses[n], &scene.poses[n]].iter().any(|pose| scene.has_effect(pose, block));
+                });
+            }
+        }
+        *frame = Some(scene.frame);
+        poses.clear();
+        poses.extend_from_slice(scene.poses);
     }
 
-    fn center(&self, at: [isize; 3]) -> f32 {
-        self.centers[self.index(at)]
+    /// Whether the block of a cell is to be searched again. Faces beyond the last cell belong to the last
+    /// block.
+    pub fn is_stale(&self, scene: &Scene, cell: [usize; 3]) -> bool {
+        let n = scene.blocks();
+        let block = [0, 1, 2].map(|a| (cell[a] / BLOCK).min(n[a] - 1));
+        self.stale[block[0] + n[0] * (block[1] + n[1] * block[2])]
+    }
+
+    /// Calls `f` for each block to be searched, in parallel.
+    pub fn each_stale(&self, scene: &Scene, f: impl Fn([usize; 3]) + Sync) {
+        scene.each_block(|block| {
+            if self.is_stale(scene, block.map(|b| b * BLOCK)) {
+                f(block);
+            }
+        });
     }
 }
 
@@ -131,23 +202,52 @@ impl Scene<'_> {
         (if on_surface { -f32::EPSILON * self.frame.h } else { distance }, owner)
     }
 
-    /// Collects into `out` the solids whose bounding ball comes within `radius` of a point.
-    fn near(&self, p: [f32; 3], radius: f32, out: &mut Vec<u16>) {
-        let is_near = |pose: &SolidPose| {
-            let q = self.seen_from(pose, p);
-            let apart: f32 = (0..3).map(|a| (q[a] - pose.position[a]).powi(2)).sum();
-            apart.sqrt() < pose.bounding_radius() + radius
-        };
-        out.clear();
-        out.extend((0..self.poses.len() as u16).filter(|&of| is_near(&self.poses[of as usize])));
+    /// Whether the bounding ball of a solid comes within `radius` of a point.
+    fn is_near(&self, pose: &SolidPose, p: [f32; 3], radius: f32) -> bool {
+        let q = self.seen_from(pose, p);
+        let apart: f32 = (0..3).map(|a| (q[a] - pose.position[a]).powi(2)).sum();
+        apart.sqrt() < pose.bounding_radius() + radius
+    }
+
+    /// Whether the solid has no effect within `radius` of a point. Never for one that a periodic axis may
+    /// bring nearer on its other side.
+    fn is_far(&self, pose: &SolidPose, p: [f32; 3], radius: f32) -> bool {
+        let Frame { layout, h, periodic, .. } = self.frame;
+        let (n, most) = (layout.dims.array(), radius + FAR * h);
+        let is_wide = |a: usize| 2.0 * (pose.bounding_radius() + most) > n[a] as f32 * h;
+        pose.distance(self.seen_from(pose, p)) > most && !(0..3).any(|a| periodic[a] && is_wide(a))
+    }
+
+    /// Collects into `near` the solids that have an effect on a block, and on the cells beside it.
+    fn candidates(&self, block: [usize; 3], near: &mut Vec<u16>) {
+        let (middle, radius) = (self.middle(block), self.block_radius());
+        near.clear();
+        near.extend((0..self.poses.len() as u16).filter(|&of| {
+            let pose = &self.poses[of as usize];
+            self.is_near(pose, middle, radius) && !self.is_far(pose, middle, radius)
+        }));
+    }
+
+    /// Whether a solid in this pose has an effect on a block, or on the cells up to two beside it.
+    fn has_effect(&self, pose: &SolidPose, block: [usize; 3]) -> bool {
+        let (middle, radius) = (self.middle(block), self.block_radius() + 2.0 * self.frame.h);
+        self.is_near(pose, middle, radius + FAR * self.frame.h) && !self.is_far(pose, middle, radius)
+    }
+
+    /// Number of blocks along each axis.
+    fn blocks(&self) -> [usize; 3] {
+        self.frame.layout.dims.array().map(|n| n.div_ceil(BLOCK))
+    }
+
+    fn block_at(&self, at: usize) -> [usize; 3] {
+        let n = self.blocks();
+        [at % n[0], at / n[0] % n[1], at / (n[0] * n[1])]
     }
 
     /// Calls `f` for each block of the grid in which solids are looked for, in parallel.
-    pub fn each_block(&self, f: impl Fn([usize; 3]) + Sync) {
-        let n = self.frame.layout.dims.array().map(|n| n.div_ceil(BLOCK));
-        let place = |b: usize| [b % n[0], b / n[0] % n[1], b / (n[0] * n[1])];
+    fn each_block(&self, f: impl Fn([usize; 3]) + Sync) {
         let is_near = |k: usize| self.frame.reaches([k * BLOCK, (k + 1) * BLOCK]);
-        let blocks = (0..n.iter().product()).into_par_iter().map(place);
+        let blocks = (0..self.blocks().iter().product()).into_par_iter().map(|at| self.block_at(at));
         blocks.filter(|block| is_near(block[2])).for_each(&f);
     }
 
@@ -180,7 +280,7 @@ impl Scene<'_> {
     /// Whether a surface may be near a block. Collects the candidates into `near`.
     pub fn near_surface(&self, block: [usize; 3], near: &mut Vec<u16>) -> bool {
         let (middle, radius) = (self.middle(block), self.block_radius());
-        self.near(middle, radius, near);
+        self.candidates(block, near);
         !near.is_empty() && self.distance(near, middle).abs() <= radius
     }
 
@@ -193,14 +293,16 @@ impl Scene<'_> {
         let (middle, radius) = (self.middle(block), self.block_radius());
         let Scratch { near, samples, found } = scratch;
         found.iter_mut().for_each(Vec::clear);
-        self.near(middle, radius, near);
+        self.candidates(block, near);
         let distance = self.distance(near, middle);
         if distance > radius {
             return;
         }
         let is_cut = distance >= -radius;
         if is_cut {
-            self.sample(near, low, high, samples);
+            let range = [low.map(|x| x - 1), high.map(|x| x + 2)];
+            self.sample(near, range, [0.0; 3], &mut samples.nodes);
+            self.sample(near, range, [0.5; 3], &mut samples.centers);
         }
         for component in 0..3 {
             let end = |a: usize| high[a] + isize::from(a == component && high[a] == n[a] as isize);
@@ -277,18 +379,32 @@ impl Scene<'_> {
         if count > 0.0 { sum / count } else { self.velocity(owner, middle)[component] }
     }
 
-    fn sample(&self, near: &[u16], low: [isize; 3], high: [isize; 3], samples: &mut Samples) {
-        samples.low = low.map(|x| x - 1);
-        samples.size = [0, 1, 2].map(|a| (high[a] + 2 - samples.low[a]) as usize);
-        let Samples { low, size, nodes, centers } = samples;
-        for (values, offset) in [(nodes, 0.0), (centers, 0.5)] {
-            values.clear();
-            for k in 0..size[2] {
-                for j in 0..size[1] {
-                    for i in 0..size[0] {
-                        let p = [i, j, k];
-                        let p = [0, 1, 2].map(|a| (low[a] as f32 + p[a] as f32 + offset) * self.frame.h);
-                        values.push(self.inside_or_out(near, p).0);
+    /// Samples the distance at the points low..high, each moved by `offset` \[cells\]. Clusters far from all
+    /// surfaces take a bound from their middle.
+    pub fn sample(&self, near: &[u16], [low, high]: [[isize; 3]; 2], offset: [f32; 3], out: &mut Distances) {
+        let h = self.frame.h;
+        out.low = low;
+        out.size = [0, 1, 2].map(|a| (high[a] - low[a]).max(0) as usize);
+        out.values.clear();
+        out.values.resize(out.size.iter().product(), 0.0);
+        let of = |x: f32, a: usize| (low[a] as f32 + x + offset[a]) * h;
+        let count = out.size.map(|n| n.div_ceil(CLUSTER));
+        for cluster in 0..count.iter().product() {
+            let first = [cluster % count[0], cluster / count[0] % count[1], cluster / (count[0] * count[1])]
+                .map(|x| x * CLUSTER);
+            let end = [0, 1, 2].map(|a| (first[a] + CLUSTER).min(out.size[a]));
+            let middle = [0, 1, 2].map(|a| of(0.5 * (first[a] + end[a] - 1) as f32, a));
+            let radius = 0.5 * length([0, 1, 2].map(|a| (end[a] - 1 - first[a]) as f32 * h));
+            out.near.clear();
+            out.near
+                .extend(near.iter().filter(|&&of| !self.is_far(&self.poses[of as usize], middle, radius)));
+            for k in first[2]..end[2] {
+                for j in first[1]..end[1] {
+                    for i in first[0]..end[0] {
+                        let p = [of(i as f32, 0), of(j as f32, 1), of(k as f32, 2)];
+                        let at = i + out.size[0] * (j + out.size[1] * k);
+                        out.values[at] =
+                            if out.near.is_empty() { FAR * h } else { self.inside_or_out(&out.near, p).0 };
                     }
                 }
             }
@@ -434,7 +550,32 @@ fn triangle(mut d: [f32; 3]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Shape, Solid};
     use super::*;
+    use crate::grid::{Dims, Layout};
+
+    #[test]
+    fn only_blocks_beside_a_moved_solid_are_searched_again() {
+        let layout = Layout::new(Dims::new([128, 32, 32]).unwrap());
+        let parts = [[0, 32], [0; 2], [0; 2]];
+        let frame = Frame { layout, h: 0.1, periodic: [false; 3], walls: [[true; 2]; 3], parts };
+        let ball = |x: f32| Solid::new(Shape::Sphere { radius: 0.3 }, [x, 1.6, 1.6]).pose(0.0, 0.0);
+        let mut poses = vec![ball(1.6), ball(11.2)];
+        let mut last = LastSearch::default();
+        let mut stale = |poses: &[SolidPose]| {
+            last.begin(&Scene { frame, poses });
+            let n = [16, 4, 4];
+            let blocks = (0..256).filter(|at| last.stale[*at]);
+            blocks.map(|at| [at % n[0], at / n[0] % n[1], at / (n[0] * n[1])]).collect::<Vec<_>>()
+        };
+        assert_eq!(stale(&poses).len(), 256, "at first");
+        assert!(stale(&poses).is_empty(), "nothing has moved");
+        poses[0].position[0] += 0.1;
+        let beside = stale(&poses);
+        assert!(beside.contains(&[2, 1, 1]) && beside.iter().all(|block| block[0] < 6), "{beside:?}");
+        poses[1].velocity[0] = 1.0;
+        assert!(stale(&poses).iter().all(|block| block[0] > 9), "faces have the velocity of the solid");
+    }
 
     #[test]
     fn a_half_plane_cuts_a_square_as_geometry_says() {

@@ -4,7 +4,7 @@ use crate::grid::{GHOST, Layout};
 use crate::solver::sides::GhostRules;
 
 /// Grid and sides of the box. Besides the solids, the voxels depend only on these.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Positions of values in memory.
     pub layout: Layout,

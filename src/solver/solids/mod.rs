@@ -285,6 +285,17 @@ impl SolidPose {
         (self.rotation != before).then(|| unit(before) * unit(self.rotation).inverse())
     }
 
+    /// Whether it has the values of `other`. Compares the addresses of shapes: a mesh is large.
+    fn is_same(&self, other: &Self) -> bool {
+        let Self { shape, position, rotation, scale, velocity, spin, surface_velocity, slip, temperature } =
+            self;
+        Arc::ptr_eq(shape, &other.shape)
+            && (position, rotation, scale, velocity)
+                == (&other.position, &other.rotation, &other.scale, &other.velocity)
+            && (spin, surface_velocity, slip, temperature)
+                == (&other.spin, &other.surface_velocity, &other.slip, &other.temperature)
+    }
+
     /// Radius of the bounding ball around its position \[m\].
     pub fn bounding_radius(&self) -> f32 {
         self.scale * self.shape.bounding_radius()

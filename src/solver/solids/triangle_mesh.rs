@@ -53,6 +53,8 @@ pub struct Mesh {
     triangles: Vec<[u32; 3]>,
     /// Nodes, root first; the children of a node are consecutive.
     nodes: Vec<Node>,
+    /// Radius of the bounding ball around the origin \[m\].
+    radius: f32,
 }
 
 /// A box of the tree: `count` triangles from `first` on, or, if `count` is 0, the two child nodes from
@@ -136,7 +138,8 @@ impl Mesh {
     }
 
     fn with_tree(vertices: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Self {
-        let mut mesh = Self { vertices, triangles, nodes: Vec::new() };
+        let radius = vertices.iter().map(|v| dot(*v, *v)).fold(0.0, f32::max).sqrt();
+        let mut mesh = Self { vertices, triangles, nodes: Vec::new(), radius };
         let count = mesh.triangles.len();
         mesh.nodes.push(mesh.leaf(0, count));
         mesh.split(0);
@@ -195,7 +198,7 @@ impl Mesh {
 
     /// Radius of the bounding ball around the origin \[m\].
     pub fn bounding_radius(&self) -> f32 {
-        self.vertices.iter().map(|v| dot(*v, *v)).fold(0.0, f32::max).sqrt()
+        self.radius
     }
 
     /// Lowest and highest coordinates \[m\].

@@ -4,11 +4,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::faces::{Found, Scene, Scratch};
+use super::faces::{Found, LastSearch, Scene, Scratch};
 pub use super::frame::Frame;
 use super::{Slip, SolidPose};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::project::Cuts;
+use crate::solver::project::{Cuts, cell_of};
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{PerThread, leave_room, refill};
 
@@ -51,7 +51,8 @@ pub struct Voxels {
 
 /// Memory for the search.
 struct Work {
-    /// The cut faces of each component, in the order of the blocks.
+    last: LastSearch,
+    /// The cut faces of each component that the last search found, in the order of their positions.
     found: [Mutex<Vec<Found>>; 3],
     scratch: PerThread<Scratch>,
     glide: Glide,
@@ -77,7 +78,12 @@ impl Voxels {
             owners: Default::default(),
             repeats: Default::default(),
             surface_velocities: Default::default(),
-            work: Work { found: Default::default(), scratch, glide: Glide::default() },
+            work: Work {
+                last: LastSearch::default(),
+                found: Default::default(),
+                scratch,
+                glide: Glide::default(),
+            },
         };
         voxels.update(frame, poses, known);
         voxels
@@ -98,9 +104,13 @@ impl Voxels {
     }
 
     fn find_cuts(&mut self, scene: &Scene) {
-        let Work { found, scratch, .. } = &mut self.work;
-        found.iter_mut().for_each(|list| list.get_mut().unwrap_or_else(PoisonError::into_inner).clear());
-        scene.each_block(|block| {
+        let Work { last, found, scratch, .. } = &mut self.work;
+        last.begin(scene);
+        for list in &mut *found {
+            let list = list.get_mut().unwrap_or_else(PoisonError::into_inner);
+            list.retain(|found| !last.is_stale(scene, cell_of(scene.frame.layout, found.cut.at)));
+        }
+        last.each_stale(scene, |block| {
             let mut mine = scratch.mine();
             scene.block(block, &mut mine);
             for (list, more) in found.iter().zip(&mine.found).filter(|(_, more)| !more.is_empty()) {
@@ -336,6 +346,30 @@ mod tests {
             let off = [0.03f32, -0.03, 0.01][component];
             let want = std::f32::consts::PI * (radius * radius - off * off) * 100.0;
             assert!((closed / want - 1.0).abs() < 0.02, "component {component}: {closed} for {want}");
+        }
+    }
+
+    #[test]
+    fn a_search_after_a_motion_finds_what_a_first_one_finds() {
+        let frame = frame([48, 24, 24]);
+        let ball = Solid::new(Shape::Sphere { radius: 0.35 }, [0.8, 1.2, 1.21]).pose(0.0, 0.0);
+        let plank = Solid {
+            rotation: Solid::turn([0.0, 20.0, 33.0]),
+            spin: [0.0, 0.0, 3.0],
+            ..Solid::new(Shape::Box { size: [0.9, 0.03, 0.7] }, [3.1, 1.2, 1.2])
+        };
+        let mut poses = vec![ball, plank.pose(0.0, 0.0)];
+        let mut again = Voxels::new(frame, &poses, None);
+        for step in 1..12 {
+            poses[0].position[0] += 0.17;
+            poses[0].velocity = [1.7, 0.0, 0.1 * step as f32];
+            if step > 6 {
+                poses[1].rotation = plank.rotation_at(0.1 * f64::from(step));
+            }
+            again.update(frame, &poses, None);
+            let first = Voxels::new(frame, &poses, None);
+            assert_eq!(again.cuts.faces, first.cuts.faces, "step {step}");
+            assert_eq!((&again.owners, &again.flags), (&first.owners, &first.flags), "step {step}");
         }
     }
 
