@@ -204,6 +204,21 @@ fn a_finished_run_gives_the_same_flipbook_as_a_live_one() {
     }
 }
 
+#[test]
+fn a_flipbook_of_a_run_takes_the_frames_that_the_run_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let simulate = words("simulate plume --frames 2-12:2 --format npz --out run --quiet");
+    done(dir.path(), &[&simulate[..], &SMALL[..4]].concat());
+    let flipbook = words("flipbook --from run --sheet 64x64 --cpu --quiet");
+    for (grid, frames) in [("4x2", &[2, 4, 6, 8, 10, 12][..]), ("2x2", &[2, 4, 6, 8])] {
+        let out = format!("{grid}.png");
+        done(dir.path(), &[&flipbook[..], &["--grid", grid, "--out", &out]].concat());
+        let text = std::fs::read(dir.path().join(format!("{grid}.json"))).unwrap();
+        let about: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(about["frames"], serde_json::json!(frames));
+    }
+}
+
 /// Smoke blurred only where the sheet of the motion was written too.
 #[test]
 fn an_open_shutter_blurs_the_same_colours_whatever_other_sheets_there_are() {

@@ -34,7 +34,8 @@ pub struct FlipbookArgs {
     /// A built-in scene or a scene file [default: plume]
     #[arg(value_name = "SCENE", conflicts_with = "from")]
     scene: Option<String>,
-    /// Frames of the sheet: a range, or every STEPth of a range [default: 1-N, all that the sheet holds]
+    /// Frames of the sheet: a range, or every STEPth of a range [default: 1-N, or those that --from has, as
+    /// many as the sheet holds]
     #[arg(long, value_name = "A-B[:STEP]", allow_hyphen_values = true)]
     frames: Option<Frames>,
     /// Frames across and down
@@ -104,7 +105,11 @@ pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
             (scene, Supply::Stored(folder))
         }
     };
-    let frames = args.frames.unwrap_or(Frames { first: 1, last: grid.count(), step: 1 });
+    let frames = match (args.frames, &supply) {
+        (Some(frames), _) => frames,
+        (None, Supply::Live) => Frames { first: 1, last: grid.count(), step: 1 },
+        (None, Supply::Stored(folder)) => folder.frames()?.at_most(grid.count()),
+    };
     check_count(frames, grid)?;
     scene.size = grid.cell;
     if args.camera == View::Front {

@@ -17,6 +17,12 @@ pub struct Frames {
 }
 
 impl Frames {
+    /// The first `count` of them.
+    pub fn at_most(self, count: u32) -> Self {
+        let last = self.first + (self.count().min(count.max(1)) - 1) * self.step;
+        Self { last, ..self }
+    }
+
     /// Number of frames.
     pub fn count(self) -> u32 {
         (self.last - self.first) / self.step + 1
