@@ -19,7 +19,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::faces::{BLOCK, Distances, LastSearch, Scene};
+use super::faces::{BLOCK, Distances, FAR, LastSearch, Scene};
 use super::frame::Frame;
 use super::momentum::{Arms, Momentum};
 use super::voxels::{SOLID, Voxels};
@@ -355,6 +355,9 @@ impl Search<'_> {
                     continue;
                 }
                 place[axis] = range[axis][0];
+            }
+            if [at, next].iter().all(|&at| distances.at(at) >= FAR * self.scene.frame.h) {
+                continue;
             }
             let points = [(at, at), (next, place)]
                 .map(|(at, place)| self.point((near, distances.at(at)), of, at, place));

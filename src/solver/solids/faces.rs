@@ -38,7 +38,7 @@ pub const BLOCK: usize = 8;
 const CLUSTER: usize = 4;
 
 /// Distance beyond which a surface has no effect on a face or a link \[cells\]: both look one cell far.
-const FAR: f32 = 3.0;
+pub const FAR: f32 = 3.0;
 
 /// A cut face and the solid that cuts it.
 #[derive(Clone, Copy, Debug)]
@@ -422,6 +422,9 @@ impl Scene<'_> {
         let open = area(corners.map(|corner| corner.1));
         let mut below = at;
         below[component] -= 1;
+        if open == 1.0 && [below, at].iter().all(|&cell| samples.center(cell) >= self.frame.h) {
+            return 1.0;
+        }
         if open < LEAST || [below, at].iter().any(|&cell| self.is_pierced(near, samples, cell)) {
             return 0.0;
         }
