@@ -332,26 +332,44 @@ pub struct Nothing {}
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Insulated {
-    pub temperature: Option<Expression>,
+    pub temperature: Option<Spanned<Expression>>,
 }
 
 /// A wall that drags.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
-    pub velocity: Option<List<Expression, 3>>,
-    pub temperature: Option<Expression>,
+    pub velocity: Option<List<Spanned<Expression>, 3>>,
+    pub temperature: Option<Spanned<Expression>>,
 }
 
 /// The air of an inflow.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Air {
-    pub velocity: Option<List<Expression, 3>>,
-    pub red: Option<Expression>,
-    pub green: Option<Expression>,
-    pub blue: Option<Expression>,
-    pub temperature: Option<Expression>,
+    pub velocity: Option<List<Spanned<Expression>, 3>>,
+    pub red: Option<Spanned<Expression>>,
+    pub green: Option<Spanned<Expression>>,
+    pub blue: Option<Spanned<Expression>>,
+    pub temperature: Option<Spanned<Expression>>,
+}
+
+impl BoundaryCondition {
+    /// What is written for u, v, w, red, green, blue or temperature, by their numbers.
+    pub fn written(&self, quantity: usize) -> Option<&Spanned<Expression>> {
+        let none = (&None, [&None; 3], &None);
+        let (velocity, colors, temperature) = match self {
+            Self::Closed(wall) => (&None, [&None; 3], &wall.temperature),
+            Self::NoSlip(wall) => (&wall.velocity, [&None; 3], &wall.temperature),
+            Self::Open(_) | Self::Periodic(_) => none,
+            Self::Inflow(air) => (&air.velocity, [&air.red, &air.green, &air.blue], &air.temperature),
+        };
+        match quantity {
+            0..3 => velocity.as_ref().map(|list| &list.0[quantity]),
+            3..6 => colors[quantity - 3].as_ref(),
+            _ => temperature.as_ref(),
+        }
+    }
 }
 
 /// Reads a side; a bare word stands for a table without keys.

@@ -182,7 +182,7 @@ fn place(
 }
 
 /// Place in the scene of the bytes `at` of a formula. The whole formula if it contains escapes.
-fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Range<usize> {
+pub(super) fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Range<usize> {
     let span = written.span();
     let raw = text.source(&span);
     let quotes =

@@ -160,7 +160,7 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[domain]\nwalls = { x = 'inflow' }", "an inflow needs its velocity"),
         (
             "[domain]\nwalls = { x_min = { inflow = { velocity = ['q * t', 0, 0] } } }",
-            "s.toml:2:9: domain.walls: x_min: `q * t`: unknown name `q`",
+            "s.toml:2:45: domain.walls: x_min: `q * t`: unknown name `q`",
         ),
         (
             "[domain]\nwalls = { y = { no-slip = { velocity = [0, 't', 0] } } }",
@@ -301,6 +301,14 @@ fn a_bad_override_names_itself() {
             "fluid.vorticity=-1",
             "--set fluid.vorticity=-1:1:17: fluid.vorticity: -1 is out of range: 0 to 100 [1/s]",
         ),
+        (
+            "domain.walls.x_min.inflow.velocity=['t +', 0, 0]",
+            "--set domain.walls.x_min.inflow.velocity=['t +', 0, 0]:1:41: domain.walls: x_min: `t +`: ",
+        ),
+        (
+            "domain.walls.x_min.inflow.velocity=['1e30', 0, 0]",
+            "--set domain.walls.x_min.inflow.velocity=['1e30', 0, 0]:1:37: domain.walls: x_min: the formula",
+        ),
         ("fluid.vorticity", "an override is written key=value"),
         ("=3", "--set =3:1:1: "),
         (
@@ -315,6 +323,16 @@ fn a_bad_override_names_itself() {
         let message = load_error("[fluid]\ncooling = 0.1\n[[source]]\n", &["time.frame_rate=30", set]);
         assert!(message.contains(wanted), "{set}\n gave {message}\n not {wanted}");
     }
+}
+
+#[test]
+fn a_second_key_of_a_choice_is_marked_in_the_override_that_adds_it() {
+    let text = "[[probe]]\nname = 'a'\nfields = ['u']\nat = { point = [0, 0, 0] }\n";
+    let message = load_error(text, &["probe.0.at.solid=0"]);
+    assert!(
+        message.starts_with("--set probe.0.at.solid=0:1:12: probe.0.at: it is exactly one of"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -242,7 +242,7 @@ impl Text {
     ) -> Box<Problem> {
         let span = error.span().unwrap_or(0..0);
         if let Some(message) = key_at(root, &span).and_then(|key| of_table(&key, error.message(), &kinds)) {
-            return self.problem(span, message);
+            return self.problem(self.added(root, &span).unwrap_or(span), message);
         }
         let table = table_of(root, &span).unwrap_or_default();
         let message = unknown_word(error.message(), &table).unwrap_or_else(|| error.message().to_owned());
@@ -250,6 +250,25 @@ impl Text {
             Some(path) => self.problem(span, format!("{path}: {message}")),
             None => self.problem(span, message),
         }
+    }
+}
+
+impl Text {
+    /// Place of the last key that an override has written into the table at `span`.
+    fn added(&self, table: &DeTable, span: &Range<usize>) -> Option<Range<usize>> {
+        let tables = |value: &Spanned<DeValue>| match value.get_ref() {
+            DeValue::Table(inner) if value.span() == *span => {
+                let keys = inner.keys().map(Spanned::span);
+                keys.filter(|key| self.is_override(key)).max_by_key(|key| key.start)
+            }
+            DeValue::Table(inner) => self.added(inner, span),
+            DeValue::Array(items) => items.iter().find_map(|item| match item.get_ref() {
+                DeValue::Table(inner) => self.added(inner, span),
+                _ => None,
+            }),
+            _ => None,
+        };
+        table.iter().find_map(|(_, value)| tables(value))
     }
 }
 

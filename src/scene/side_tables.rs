@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::document::{self, Expression, Walls};
+use super::document::{self, Walls};
 use super::formula::{self, Formula, Scratch, WIDTH, Wide};
+use super::initial::within;
 use super::scene_error::Problem;
 use super::scene_text::Text;
-use super::value::List;
 use crate::parameter::{self, SideName, Worded};
 use crate::solver::{BoundaryCondition, Config, Inflow, Profile, SideValues};
 
@@ -75,7 +75,7 @@ pub fn resolve(walls: Option<&Spanned<Walls>>, text: &Text) -> Result<Sides> {
         let (axis, end) = (side / 2, side % 2);
         if let Some(read) = walls.and_then(|walls| walls.get_ref().sides[axis][end].as_ref()) {
             let mut values = Values { axis, end, formulas: vec![] };
-            (sides.conditions[axis][end], sides.held[axis][end]) = values.side(read).map_err(wrong)?;
+            (sides.conditions[axis][end], sides.held[axis][end]) = values.side(read, text)?;
             let Values { formulas, .. } = values;
             sides.formulas.extend((!formulas.is_empty()).then_some(SideFormulas { axis, end, formulas }));
         }
@@ -120,7 +120,10 @@ pub fn check_values(
                         range.start(),
                         range.end()
                     );
-                    return Err(text.problem(walls.map_or(0..0, Spanned::span), message));
+                    let read = walls.and_then(|walls| walls.get_ref().sides[side.axis][side.end].as_ref());
+                    let written = read.and_then(|read| read.written(*quantity));
+                    let span = written.map(Spanned::span).or(walls.map(Spanned::span));
+                    return Err(text.problem(span.unwrap_or(0..0), message));
                 }
             }
         }
@@ -157,51 +160,45 @@ impl Values {
     fn side(
         &mut self,
         read: &document::BoundaryCondition,
-    ) -> std::result::Result<(BoundaryCondition, Option<f32>), String> {
-        const HEAT: usize = 6;
-        Ok(match read {
-            document::BoundaryCondition::Closed(wall) => {
-                (BoundaryCondition::Closed, self.held(HEAT, wall.temperature.as_ref())?)
-            }
-            document::BoundaryCondition::NoSlip(wall) => {
-                let velocity = self.vector(wall.velocity.as_ref())?;
-                (BoundaryCondition::NoSlip(velocity), self.held(HEAT, wall.temperature.as_ref())?)
-            }
-            document::BoundaryCondition::Open(_) => (BoundaryCondition::Open, None),
-            document::BoundaryCondition::Periodic(_) => (BoundaryCondition::Periodic, None),
-            document::BoundaryCondition::Inflow(air) => {
-                let velocity = self.vector(air.velocity.as_ref())?;
-                let mut scalars = [0.0; 4];
-                let read = [&air.red, &air.green, &air.blue, &air.temperature];
-                for (c, read) in read.into_iter().enumerate() {
-                    scalars[c] = self.held(3 + c, read.as_ref())?.unwrap_or(0.0);
-                }
-                (BoundaryCondition::Inflow(Inflow { velocity, scalars }), None)
-            }
-        })
-    }
-
-    fn vector(&mut self, read: Option<&List<Expression, 3>>) -> std::result::Result<[f32; 3], String> {
-        let mut vector = [0.0; 3];
-        for (c, read) in read.into_iter().flat_map(|list| &list.0).enumerate() {
-            vector[c] = self.held(c, Some(read))?.unwrap_or(0.0);
+        text: &Text,
+    ) -> Result<(BoundaryCondition, Option<f32>)> {
+        let mut held = [None; 7];
+        for (quantity, held) in held.iter_mut().enumerate() {
+            *held = self.held(quantity, read, text)?;
         }
-        Ok(vector)
+        let [u, v, w, red, green, blue, temperature] = held.map(Option::unwrap_or_default);
+        let velocity = [u, v, w];
+        let condition = match read {
+            document::BoundaryCondition::Closed(_) => BoundaryCondition::Closed,
+            document::BoundaryCondition::NoSlip(_) => BoundaryCondition::NoSlip(velocity),
+            document::BoundaryCondition::Open(_) => BoundaryCondition::Open,
+            document::BoundaryCondition::Periodic(_) => BoundaryCondition::Periodic,
+            document::BoundaryCondition::Inflow(_) => {
+                let scalars = [red, green, blue, temperature];
+                return Ok((BoundaryCondition::Inflow(Inflow { velocity, scalars }), None));
+            }
+        };
+        Ok((condition, held[6]))
     }
 
     /// The constant that is written, or 0 where a formula is.
     fn held(
         &mut self,
         quantity: usize,
-        read: Option<&Expression>,
-    ) -> std::result::Result<Option<f32>, String> {
-        let Some(Expression(written)) = read else { return Ok(None) };
+        read: &document::BoundaryCondition,
+        text: &Text,
+    ) -> Result<Option<f32>> {
+        let Some(expression) = read.written(quantity) else { return Ok(None) };
+        let written = &expression.get_ref().0;
         // Numbers have been checked against their ranges.
         if let Some(constant) = written.parse::<f32>().ok().filter(|x| range(quantity).contains(x)) {
             return Ok(Some(constant));
         }
-        let formula = formula::parse_in_time(written)
-            .map_err(|fault| format!("{}: `{written}`: {}", name(self.axis, self.end), fault.message))?;
+        let formula = formula::parse_in_time(written).map_err(|fault| {
+            let side = name(self.axis, self.end);
+            let message = format!("domain.walls: {side}: `{written}`: {}", fault.message);
+            text.problem(within(expression, &fault.at, text), message)
+        })?;
         self.formulas.push((quantity, formula));
         Ok(Some(0.0))
     }
