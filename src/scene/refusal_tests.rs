@@ -341,6 +341,25 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
+/// The message told to make it larger.
+#[test]
+fn a_volume_outside_the_box_at_the_origin_is_refused_with_its_file() {
+    use crate::vdb::{self, Grid, Topology, Values};
+    let dir = tempfile::tempdir().unwrap();
+    let topology = Topology::of_box([100, 0, 0], [4; 3], |_| true);
+    let one = |_: [i32; 3]| 1.0;
+    let grid = Grid::new("density", 0.1, &topology, Values::Scalar(&one)).encode();
+    vdb::write(std::fs::File::create(dir.path().join("far.vdb")).unwrap(), &[], &[grid]).unwrap();
+    let text = "[domain]\ncells = [8, 8, 8]\nvoxel = 0.1\n[[source]]\nemit = { red = 1 }\n\
+                shape = { volume = { file = 'far.vdb', center = [0.4, 0.4, 0.4] } }\n";
+    let path = dir.path().join("s.toml").display().to_string();
+    std::fs::write(&path, text).unwrap();
+    let error = Scene::load(&path, &[]).unwrap_err().to_string();
+    let wanted = "its `density` fills 0.00 cells of the box, [0, 0, 0] to [0.8, 0.8, 0.8] metres, before it";
+    assert!(error.contains("volume.file: "), "{error}");
+    assert!(error.contains(wanted), "{error}");
+}
+
 #[test]
 fn impossible_initial_fields_are_refused() {
     let dir = tempfile::tempdir().unwrap();

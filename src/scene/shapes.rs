@@ -221,8 +221,14 @@ impl SceneContext<'_> {
         let (dims, h) = (self.config.dims, self.config.h);
         let bytes = foreign::read(&path, foreign::VOLUME).map_err(|error| wrong(error.to_string()))?;
         let shares = Volume::read(&bytes).and_then(|volume| volume.density(dims, h)).map_err(wrong)?;
-        let cloud = Cloud::new(dims, h, shares);
-        let cloud = cloud.ok_or_else(|| wrong("its `density` is 0 in the whole box".into()))?;
+        let held: f64 = shares.iter().map(|share| f64::from(share.clamp(0.0, 1.0))).sum();
+        let cloud = Cloud::new(dims, h, shares).filter(|_| held >= LEAST).ok_or_else(|| {
+            let extent = dims.array().map(|n| six_digits(n as f32 * h));
+            wrong(format!(
+                "its `density` fills {held:.2} cells of the box, [0, 0, 0] to {extent:?} metres, before it is \
+                 moved to a center; move it there in the file"
+            ))
+        })?;
         let middle = cloud.size().map(|x| 0.5 * x);
         let center = read.center.as_ref().map_or(middle, |center| center.get_ref().get());
         Ok(Region::new(Form::Cloud(Arc::new(cloud)), center))
