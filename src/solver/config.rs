@@ -1,6 +1,5 @@
 //! Configuration of a solver: what is fixed when it is built, and the parameters that may change.
 
-use super::solver_error::InvalidValue;
 use crate::grid::Dims;
 
 /// Boundary condition of the flow on one of the six sides of the box.
@@ -218,31 +217,6 @@ impl Default for Params {
             smoke: [smoke; 3],
             turbulence: Turbulence::default(),
         }
-    }
-}
-
-impl Params {
-    /// The first invalid value, if any.
-    pub fn problem(&self) -> Option<InvalidValue> {
-        let finite = |what, values: &[f32]| InvalidValue::unless_finite("fluid", what, values);
-        let spreads = |of, what, value| InvalidValue::unless_within(of, what, value, [0.0, 1e6]);
-        let of_smoke = |smoke: &Smoke| {
-            InvalidValue::unless_finite("smoke", "buoyancy", &[smoke.buoyancy])
-                .or_else(|| InvalidValue::unless_finite("smoke", "dissipation", &[smoke.dissipation]))
-                .or_else(|| spreads("smoke", "diffusion", smoke.diffusion))
-        };
-        let ambient = if let Ambient::Fixed(excess) = self.ambient { excess } else { 0.0 };
-        let Turbulence { strength, size, spectrum, stretch, .. } = self.turbulence;
-        finite("up", &self.up)
-            .or_else(|| finite("heat buoyancy", &[self.heat_buoyancy]))
-            .or_else(|| finite("cooling", &[self.cooling]))
-            .or_else(|| finite("vorticity", &[self.vorticity]))
-            .or_else(|| finite("friction", &[self.friction]))
-            .or_else(|| finite("ambient temperature", &[ambient]))
-            .or_else(|| spreads("fluid", "viscosity", self.viscosity))
-            .or_else(|| spreads("fluid", "conduction", self.conduction))
-            .or_else(|| self.smoke.iter().find_map(of_smoke))
-            .or_else(|| finite("turbulence", &[strength, size, spectrum, stretch]))
     }
 }
 

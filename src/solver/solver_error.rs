@@ -37,7 +37,7 @@ pub enum SolverError {
     /// `UPDRAFT_SIMD` names instructions that the machine lacks.
     #[error(transparent)]
     Level(#[from] LevelError),
-    /// The parameters, a source, a force or a solid have an invalid value.
+    /// A solid has an invalid value.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
     /// There is not enough memory for the fields.
@@ -85,14 +85,14 @@ pub enum SolverError {
     Cancelled,
 }
 
-/// An invalid value of the parameters, a solid, source, region or force.
+/// An invalid value of a solid, source, region or force.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum InvalidValue {
     /// A size, scale or similar value that is not a positive number.
     #[error("a {of}'s {what} of {value}{unit} is out of range; it must be positive")]
     NotPositive {
-        /// `fluid`, `solid`, `region`, `force` …
+        /// `solid`, `region`, `force` …
         of: &'static str,
         /// Name of the value.
         what: &'static str,

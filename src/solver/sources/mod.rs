@@ -55,12 +55,7 @@ impl Source {
 
     /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
-        let finite = |what, values: &[f32]| InvalidValue::unless_finite("source", what, values);
-        self.region
-            .problem()
-            .or_else(|| finite("rate", &self.rate))
-            .or_else(|| finite("velocity", self.velocity.as_ref().map_or(&[], |v| v)))
-            .or_else(|| self.noise.and_then(|noise| noise.problem()))
+        self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
     }
 }
 

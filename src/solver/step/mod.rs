@@ -26,15 +26,15 @@ use super::advect::Correction;
 use super::advect::conservative::Sweeps;
 use super::detail::Detail;
 use super::detail::swirls::Swirls;
-use super::forces::external::{External, Force};
+use super::forces::external::External;
 use super::project::Projector;
 use super::sides::profile::Profile;
 use super::sources::{self, Grid, Source, Sources};
 use super::storage::halt::Halt;
 use super::storage::ranks::Ranks;
 use super::{
-    BoundaryCondition, Config, Dab, Integrator, InvalidValue, MOST_DETAIL, Params, SCALAR_LIMIT, SPEED_LIMIT,
-    Solid, SolverError, Stage, StepStats, Turbulence,
+    BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, SCALAR_LIMIT, SPEED_LIMIT, Solid,
+    SolverError, Stage, StepStats, Turbulence,
 };
 use crate::comm::Comm;
 use crate::grid::{Dims, Layout};
@@ -284,8 +284,7 @@ impl Solver {
     /// Advances by `dt` seconds, in as many substeps as the flow needs. Returns the statistics of the step.
     ///
     /// # Errors
-    /// [`SolverError::StepLength`] if `dt` is not a positive number. [`SolverError::Invalid`] if the parameters, a source or a force
-    /// have an invalid value; nothing has changed then. [`SolverError::NotFinite`] if a field
+    /// [`SolverError::StepLength`] if `dt` is not a positive number. [`SolverError::NotFinite`] if a field
     /// contains a value that is not finite; it is returned until [`clear`](Self::clear), [`fill`](Self::fill)
     /// or [`restore`](Self::restore) replaces all fields.
     pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
@@ -308,13 +307,6 @@ impl Solver {
         })
     }
 
-    /// The first invalid value of parameters, sources and forces, if any. Limiters and clamps would hide it in plausible fields.
-    fn problem(&self) -> Option<InvalidValue> {
-        let sources = || self.sources.list().iter().find_map(Source::problem);
-        let forces = || self.external.list().iter().find_map(Force::problem);
-        self.params.problem().or_else(sources).or_else(forces)
-    }
-
     /// A step of `dt` that `run` takes.
     fn step_by(
         &mut self,
@@ -327,9 +319,6 @@ impl Solver {
         }
         if let Some(not_finite) = &self.not_finite {
             return Err(not_finite.clone());
-        }
-        if let Some(problem) = self.problem() {
-            return Err(problem.into());
         }
         let pool = self.pool.clone();
         self.stats.stages = Default::default();
