@@ -355,7 +355,7 @@ pub struct Air {
 }
 
 impl BoundaryCondition {
-    /// What is written for u, v, w, red, green, blue or temperature, by their numbers.
+    /// Number or formula of u, v, w, red, green, blue or temperature, which count from 0.
     pub fn written(&self, quantity: usize) -> Option<&Spanned<Expression>> {
         let none = (&None, [&None; 3], &None);
         let (velocity, colors, temperature) = match self {

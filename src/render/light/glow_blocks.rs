@@ -398,7 +398,7 @@ fn merge(
     Level { dims: coarse, numbers, blocks: groups.par_iter().map(whole).collect() }
 }
 
-/// What a cell sends.
+/// Light of a cell.
 #[derive(Default)]
 struct SentByCell {
     /// As [`Block::towards`] and [`Block::own`].

@@ -1,7 +1,7 @@
 //! The last flight of light: φ and J in all cubes of what these send.
 //!
-//! What is sent is known, so one sweep is enough, and so there can be many directions: 216 in a grid of at most 36 cubes along an axis, 384 in a
-//! larger one. Along fourteen, something small and bright would light the rest in beams. A ray that arrives in the middle of a cube
+//! One sweep is enough for light that is known when it is sent, so there can be many directions: 216 in a grid of at most 36 cubes along an axis,
+//! 384 in a larger one. Along fourteen, something small and bright would light the rest in beams. A ray that arrives in the middle of a cube
 //! comes from the layer of cubes before, and is interpolated between middles there (short characteristics: Kunasz and Auer 1988), by
 //! quadratic B-splines. These widen it as it goes by the same for all slopes, which closes the gaps between directions. Linear interpolation
 //! widens nothing along axes and diagonals, and gathers light there.
@@ -301,7 +301,7 @@ fn extend(values: &mut [f32], n: usize, [width, rows]: [usize; 2]) {
     values.copy_within(from * stride..(from + 1) * stride, to * stride);
 }
 
-/// Weights of a spline for a shift against the direction, and the shift of the first of them, in cubes.
+/// Weights of a spline for a shift against the direction, and the whole shift nearest to it, which has the middle one \[cubes\].
 #[inline(always)]
 fn spline(shift: f32) -> ([f32; 3], usize) {
     let nearest = if shift < 0.5 { 0 } else { 1 };
@@ -309,10 +309,10 @@ fn spline(shift: f32) -> ([f32; 3], usize) {
     ([0.5 * (0.5 - x) * (0.5 - x), 0.75 - x * x, 0.5 * (0.5 + x) * (0.5 + x)], nearest)
 }
 
-/// Places of the three values of a spline around `here`, whose neighbour against the direction is `by` further; the first may lie ahead.
+/// Places of the three values of a spline for a cube at `here`, from the one farthest ahead. Cubes lie `by` apart; `ahead` tells whether the
+/// direction leads to higher places.
 #[inline(always)]
 fn places(here: usize, nearest: usize, by: usize, ahead: bool) -> [usize; 3] {
-    // The values lie one before the nearest, at it and one after, against the direction.
     if ahead {
         [here + by - nearest * by, here - nearest * by, here - nearest * by - by]
     } else {
@@ -331,7 +331,7 @@ fn strips_mut(values: &mut [f32], first: usize, count: usize) -> &mut [[f32; EIG
     &mut values[first..][..count * EIGHT].as_chunks_mut().0[..count]
 }
 
-/// Interpolates the layer before across the rows, for the row whose border begins at `start` but for the rows of the border.
+/// Interpolates the layer before across the rows. Of its row without a border, the place in a plane is `start` and the rows of the border.
 #[inline(always)]
 fn blend_rows<S: Simd>(s: S, directions: &Directions, half: &mut Half, start: usize, stride: usize) {
     let Half { before, blended, .. } = half;
