@@ -116,6 +116,18 @@ impl Simd for fearless_simd::Fallback {
 /// Number of values in an [`Eight`].
 pub const EIGHT: usize = 8;
 
+/// `count` strips of eight values, from one on. A loop over strips of the same count checks no bounds.
+#[inline(always)]
+pub fn strips(values: &[f32], first: usize, count: usize) -> &[[f32; EIGHT]] {
+    &values[first..][..count * EIGHT].as_chunks().0[..count]
+}
+
+/// The same to write to.
+#[inline(always)]
+pub fn strips_mut(values: &mut [f32], first: usize, count: usize) -> &mut [[f32; EIGHT]] {
+    &mut values[first..][..count * EIGHT].as_chunks_mut().0[..count]
+}
+
 /// Eight values in memory, aligned for one register.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(32))]

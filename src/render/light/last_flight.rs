@@ -16,7 +16,7 @@ use super::ordinates::{MediumCubes, Moments, Sent};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::simd::each_level;
-use crate::simd::vectors::{EIGHT, Simd, f32x8};
+use crate::simd::vectors::{EIGHT, Simd, f32x8, strips, strips_mut};
 
 /// Squares from the middle of a face to its edge, and the same in a grid longer than [`SHORT`] \[cubes\].
 const SQUARES: usize = 3;
@@ -318,17 +318,6 @@ fn places(here: usize, nearest: usize, by: usize, ahead: bool) -> [usize; 3] {
     } else {
         [here + nearest * by - by, here + nearest * by, here + nearest * by + by]
     }
-}
-
-/// Strips of eight cubes from a cube on.
-#[inline(always)]
-fn strips(values: &[f32], first: usize, count: usize) -> &[[f32; EIGHT]] {
-    &values[first..][..count * EIGHT].as_chunks().0[..count]
-}
-
-#[inline(always)]
-fn strips_mut(values: &mut [f32], first: usize, count: usize) -> &mut [[f32; EIGHT]] {
-    &mut values[first..][..count * EIGHT].as_chunks_mut().0[..count]
 }
 
 /// Interpolates the layer before across the rows. Of its row without a border, the place in a plane is `start` and the rows of the border.

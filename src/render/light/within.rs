@@ -69,8 +69,6 @@ struct Block {
     /// Integral of extinction × radiance over the volume \[W/sr\], and what the direction adds to it along each axis.
     power: [f32; 3],
     along: [[f32; 3]; 3],
-    /// Integral of the smoke's extinction over the volume.
-    extinction: [f32; 3],
     /// Of walls: mean intensity over all directions, and the sum of each times twice its normal.
     walls: [f32; 3],
     normals: [[f32; 3]; 3],
@@ -107,6 +105,7 @@ impl Within {
     ) {
         let dark = Outside::default();
         self.solids.update(medium);
+        self.blocks.fill(medium);
         let floor = floor.map(|albedo| LitFloor::new(albedo, medium, &self.glow, &self.solids));
         self.solver.send(medium, &self.sources, &dark, &mut self.sent);
         let columns = self.build(medium, floor.as_ref());
@@ -180,16 +179,19 @@ impl LitFloor {
 }
 
 impl Blocks {
-    /// `floor` is the radiance of the floor below each column of cubes; empty without one.
+    /// Takes over the smoke that hides blocks.
+    fn fill(&mut self, medium: &MediumCubes) {
+        self.extinction = Extinction::new(medium.dims, medium.h, |n| match medium.extinction[n] {
+            0.0 => [0.0; 4],
+            _ => [unpeaked(medium, 0, n), unpeaked(medium, 1, n), unpeaked(medium, 2, n), 0.0],
+        });
+    }
+
+    /// Takes over what the cubes send. `floor` is the radiance of the floor below each column of them; empty without one.
     fn build(&mut self, medium: &MediumCubes, sent: &[Sent; 3], floor: &[[f32; 3]]) {
         let dims = medium.dims;
         self.h = medium.h;
         let volume = self.h * self.h * self.h;
-        let scaled = |n: usize, c: usize| medium.extinction[n] * medium.unpeaked(c, n);
-        self.extinction = Extinction::new(dims, self.h, |n| match medium.extinction[n] {
-            0.0 => [0.0; 4],
-            _ => [scaled(n, 0), scaled(n, 1), scaled(n, 2), 0.0],
-        });
         let mut normals = vec![[0.0; 3]; if medium.walls.is_empty() { 0 } else { dims.cells() }];
         medium.walls.iter().filter(|wall| wall.cuts).for_each(|wall| normals[wall.cube] = wall.normal);
         self.levels.clear();
@@ -204,8 +206,7 @@ impl Blocks {
             let is_wall = medium.solid.get(n).is_some_and(|&solid| solid > 0.5);
             for (c, Sent { even, along }) in sent.iter().enumerate() {
                 if !is_wall {
-                    let share = scaled(n, c) * volume;
-                    block.extinction[c] = share;
+                    let share = unpeaked(medium, c, n) * volume;
                     block.power[c] = share * even[n];
                     block.along[c] = along.each_ref().map(|along| share * along[n]);
                 } else if normals[n] != [0.0; 3] {
@@ -318,6 +319,11 @@ impl Blocks {
     }
 }
 
+/// Extinction of a cube without the forward peak \[1/m\].
+fn unpeaked(medium: &MediumCubes, channel: usize, n: usize) -> f32 {
+    medium.extinction[n] * medium.unpeaked(channel, n)
+}
+
 /// Light that cubes of smoke and walls send, and a floor below them of the radiance of `columns`, as it arrives in all cubes.
 fn last_flight(
     flight: &mut LastFlight,
@@ -416,7 +422,6 @@ impl Block {
     fn add(&mut self, other: &Self) {
         for c in 0..3 {
             self.power[c] += other.power[c];
-            self.extinction[c] += other.extinction[c];
             self.walls[c] += other.walls[c];
             self.floor[c] += other.floor[c];
             for a in 0..3 {

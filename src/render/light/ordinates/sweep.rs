@@ -10,7 +10,7 @@ use super::levels::{CORNERS, Color, Grid, Half};
 use super::{CORNER, FACE, Moments};
 use crate::grid::Dims;
 use crate::simd::each_level;
-use crate::simd::vectors::{EIGHT, Simd, f32x8, transposed};
+use crate::simd::vectors::{EIGHT, Simd, f32x8, strips, strips_mut, transposed};
 
 /// Share of a step to a corner along each axis.
 const DIAGONAL: f32 = 0.577_350_26;
@@ -117,17 +117,6 @@ fn sent<S: Simd>(s: S, scattered: f32x8<S>, share: f32x8<S>, sun: f32x8<S>) -> f
 #[inline(always)]
 fn half_step<S: Simd>(radiance: f32x8<S>, passes: f32x8<S>, source: f32x8<S>) -> f32x8<S> {
     passes.mul_add(radiance - source, source)
-}
-
-/// Strips of eight cubes from a cube on.
-#[inline(always)]
-fn strips(values: &[f32], first: usize, count: usize) -> &[[f32; EIGHT]] {
-    &values[first..][..count * EIGHT].as_chunks().0[..count]
-}
-
-#[inline(always)]
-fn strips_mut(values: &mut [f32], first: usize, count: usize) -> &mut [[f32; EIGHT]] {
-    &mut values[first..][..count * EIGHT].as_chunks_mut().0[..count]
 }
 
 /// A row of cubes, in all directions but those along x.
