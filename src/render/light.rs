@@ -22,6 +22,7 @@ mod lamps;
 mod last_flight;
 mod light_chunk;
 mod mixture;
+mod nested_glow;
 mod ordinates;
 mod sun;
 mod sunlit_cubes;
@@ -234,8 +235,6 @@ impl LightVolume {
         }
         self.cubes.phase = phase;
         self.fill_cubes(&medium, look);
-        self.within.glow.build(&medium, cells, &self.cubes, part);
-        self.within.note_sources();
         let outside = Outside {
             sun_phase: cut_phase(&medium, medium.sun_direction.map(|x| -x)),
             sky: medium.sky,
@@ -248,6 +247,8 @@ impl LightVolume {
             (false, false) => &SWEEPS,
             (false, true) => &FINE_SWEEPS,
         };
+        self.within.take_glow(&medium, cells, &self.cubes, part, (sweeps, self.fine));
+        self.within.note_sources();
         let everywhere = !self.solids.is_empty();
         let Self { solver, cubes, sources, light, .. } = self;
         solver.solve(cubes, sources, &outside, sweeps, everywhere, light);

@@ -13,8 +13,8 @@ use crate::render::medium::{MOST, Medium};
 use crate::simd::{Simd, each_level, greatest, least};
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
-/// light from its peak, and the share of the sun's depth that counts for such light.
-const VALUES: usize = 9;
+/// light from its peak, the share of the sun's depth that counts for such light, and radiance that comes from within.
+const VALUES: usize = 12;
 type Values = [f32; VALUES];
 
 impl LightVolume {
@@ -60,8 +60,15 @@ impl LightVolume {
                     for i in 0..depths.len() {
                         let (low, high, f) = xs[span.start + n * CHUNK + i];
                         let values = mix(&row[low], &row[high], f);
+                        let x = (span.start + n * CHUNK + i) as f32;
+                        let place = [
+                            (x - 0.5) * self.spacing[0],
+                            (j as f32 - 0.5) * self.spacing[1],
+                            (k as f32 - 0.5) * self.spacing[2],
+                        ];
+                        let factors = self.within.factor_at(place);
                         for c in 0..3 {
-                            strip.sent[c][i] = values[c];
+                            strip.sent[c][i] = values[c] + factors[c] * values[9 + c];
                             strip.peak[c][i] = values[3 + c];
                             strip.scale[c][i] = values[6 + c];
                         }
@@ -107,7 +114,8 @@ impl LightVolume {
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
                     let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
                     for c in 0..3 {
-                        values[c] = cubes.sent[c][n] + own[c];
+                        values[c] = cubes.sent[c][n];
+                        values[9 + c] = own[c];
                         values[3 + c] = medium.sun[c] * cubes.peak[n];
                         values[6 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }

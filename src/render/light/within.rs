@@ -11,9 +11,13 @@ use super::extinction::Extinction;
 use super::gathered::SolidCubes;
 use super::glow_blocks::GlowBlocks;
 use super::last_flight::LastFlight;
+use super::nested_glow::NestedGlow;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
 use crate::render::exp::exp;
+use crate::render::medium::Medium;
+use crate::render::preshaded::Cells;
+use crate::snapshot::Part;
 
 /// Largest edge of a block, in distances from its middle.
 const OPENING: f32 = 0.6;
@@ -28,6 +32,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Within {
     pub sources: Sources,
     pub glow: GlowBlocks,
+    nested: NestedGlow,
     solver: Solver,
     scratch: [Moments; 3],
     /// Their light after the first scattering or reflection.
@@ -94,6 +99,27 @@ impl Within {
         self.shines = lit || self.glow.shines();
     }
 
+    /// Takes over the smoke that glows, in `cubes`, and solves for the light of thick smoke.
+    pub fn take_glow(
+        &mut self,
+        medium: &Medium,
+        cells: &Cells,
+        cubes: &MediumCubes,
+        part: Option<&Part>,
+        (sweeps, fine): (Sweeps, bool),
+    ) {
+        self.nested.clear();
+        let Sources { emission, lamps, .. } = &self.sources;
+        let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
+        let nested = (!lit).then_some(&mut self.nested);
+        self.glow.build(medium, cells, cubes, part, (nested, sweeps, fine));
+    }
+
+    /// Factor on this light, as it is interpolated between cubes, at a place \[m\].
+    pub fn factor_at(&self, place: [f32; 3]) -> [f32; 3] {
+        self.nested.factor_at(place)
+    }
+
     /// Solves for the light of the sources, and sums it up in the cubes that `reads` chooses.
     /// `floor` is the albedo of a floor below the box.
     pub fn solve(
@@ -136,6 +162,7 @@ impl Within {
         let of = [&mut self.of_smoke, &mut self.of_walls];
         last_flight(&mut self.flight, medium, &self.sent, &columns, of);
         add(&of_glow, &mut self.of_smoke);
+        self.nested.refine(medium, &self.of_smoke, &self.of_walls);
     }
 
     /// Makes blocks of what the cubes send, and of what a floor reflects of it and of glow: its radiance below each column.
