@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     solver.set_forces(vec![Force::custom(|[x, _, z], time| {
         let strength = 4.0 * (std::f64::consts::TAU * 0.5 * time).cos() as f32;
         [strength * (z - 0.5), 0.0, strength * (0.5 - x)]
-    })]);
+    })])?;
 
     let layout = solver.layout();
     for step in 0..48 {

@@ -36,8 +36,9 @@
 //! - **Pictures**: [`Snapshot`] is one instant as half floats; a renderer takes it with a [`Camera`] and a [`Look`].
 //! - **Scenes**: `Scene` reads all this from TOML (`docs/scene.md` lists the keys).
 //!
-//! Lengths are metres, times seconds, temperatures kelvin above the air outside; y points up. Errors are typed and carry
-//! the values that caused them. Structs of settings may gain fields: end them with `..Config::new(…)` or `..default()`.
+//! Lengths are metres, times seconds, temperatures kelvin above the air outside; y points up. Values that no flow can have
+//! are refused where they are given. Errors are typed and carry the values that caused them. Structs of settings may gain
+//! fields: end them with `..Config::new(…)` or `..default()`.
 //!
 //! The folder `examples` has five short programs: a solver in a foreign loop (`embed`), smoke and forces from code
 //! (`custom`), a picture of a volume of your own (`volume`), a scene to files (`frames`), a solver steered from another

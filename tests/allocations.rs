@@ -102,7 +102,7 @@ fn check(name: &str, config: Config, solids: Vec<Solid>) {
     SOLVER.fetch_add(1, Ordering::Relaxed);
     let config = Config { time: TimeControl { cfl: 8.0, max_substeps: 1 }, ..config };
     let mut solver = Solver::new(config, params(), vec![source()]).unwrap();
-    solver.set_forces(forces());
+    solver.set_forces(forces()).unwrap();
     solver.set_solids(solids).unwrap();
     advance(&mut solver, 0.03, 1);
     let before = COUNTED.load(Ordering::Relaxed);

@@ -74,7 +74,7 @@ fn pushed(number: f32) -> f32 {
         Config { integrator: Integrator::Trapezoid, ..config([n, n, 1], h, sides, Advection::Cubic) };
     let mut solver = Solver::new(config, params, vec![]).unwrap();
     solver.set_solids(solids.to_vec()).unwrap();
-    solver.set_forces(vec![Force::new(ForceField::Wind([0.0, 1e-3, 0.0]))]);
+    solver.set_forces(vec![Force::new(ForceField::Wind([0.0, 1e-3, 0.0]))]).unwrap();
     let dt = number * h * h;
     advance(&mut solver, dt, (0.3 / dt) as usize);
     off_parabola(&solver, n, [low, high])

@@ -43,7 +43,7 @@ fn solvers_in_a_shared_pool_have_the_same_bits_as_one_with_its_own_threads() {
 fn a_closure_that_returns_wind_acts_as_wind() {
     let after = |force: Force| {
         let mut solver = stirred(Solver::new(box_of_air(), inert(), vec![]).unwrap());
-        solver.set_forces(vec![force]);
+        solver.set_forces(vec![force]).unwrap();
         advance(&mut solver, 0.02, 3);
         solver
     };
@@ -67,10 +67,12 @@ fn a_closure_is_asked_at_faces_and_in_the_middle_of_the_step() {
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
     let asked = Arc::new(std::sync::Mutex::new(vec![]));
     let heard = asked.clone();
-    solver.set_forces(vec![Force::custom(move |p, time| {
-        heard.lock().unwrap().push((p, time));
-        [1.0, 0.0, 0.0]
-    })]);
+    solver
+        .set_forces(vec![Force::custom(move |p, time| {
+            heard.lock().unwrap().push((p, time));
+            [1.0, 0.0, 0.0]
+        })])
+        .unwrap();
     solver.step(0.5).unwrap();
     let asked = asked.lock().unwrap();
     assert!(asked.iter().all(|(_, time)| (time - 0.25).abs() < 1e-6));
@@ -84,7 +86,7 @@ fn a_closure_is_asked_at_faces_and_in_the_middle_of_the_step() {
 #[test]
 fn a_closure_that_gives_nan_leaves_the_air_alone() {
     let mut solver = Solver::new(box_of_air(), inert(), vec![]).unwrap();
-    solver.set_forces(vec![Force::custom(|_, _| [f32::NAN, f32::INFINITY, 0.0])]);
+    solver.set_forces(vec![Force::custom(|_, _| [f32::NAN, f32::INFINITY, 0.0])]).unwrap();
     advance(&mut solver, 0.02, 2);
     assert_eq!(solver.stats().max_speed, 0.0);
 }

@@ -171,7 +171,7 @@ fn a_resumed_run_and_a_restored_state_go_on_across_moves_with_the_same_bits() {
         let make = |threads: usize| {
             let config = Config { detail, integrator, threads, ..tight() };
             let mut solver = solver(config, 1.0);
-            solver.set_params(Params { heat_buoyancy: 0.1, ..params() });
+            solver.set_params(Params { heat_buoyancy: 0.1, ..params() }).unwrap();
             solver.set_solids(solids.clone()).unwrap();
             solver
         };
@@ -242,7 +242,7 @@ fn dabs_and_fills_lie_where_the_scene_has_them() {
     let mut solver = Solver::new(config, params(), vec![]).unwrap();
     let center = [5.15, 1.25, -1.15];
     let dab = Dab { center, radius: 0.3, add: [1.0, 0.0, 0.0, 0.0], push: [0.0; 3], erase: 0.0 };
-    solver.dab(&dab);
+    solver.dab(&dab).unwrap();
     let at = solver.layout().at(11, 12, 12);
     assert!(solver.scalars()[at][0] > 0.9, "{:?}", solver.scalars()[at]);
     solver.fill(|_, _| 0.0, |p| [p[0], p[1], p[2], 0.0]);

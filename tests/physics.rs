@@ -165,13 +165,15 @@ fn skipping_empty_bricks_changes_no_bit() {
             for _ in 0..12 {
                 if dense {
                     // An empty dab: the solver must search all bricks again.
-                    solver.dab(&Dab {
-                        center: [0.0; 3],
-                        radius: 0.1,
-                        add: [0.0; 4],
-                        push: [0.0; 3],
-                        erase: 0.0,
-                    });
+                    solver
+                        .dab(&Dab {
+                            center: [0.0; 3],
+                            radius: 0.1,
+                            add: [0.0; 4],
+                            push: [0.0; 3],
+                            erase: 0.0,
+                        })
+                        .unwrap();
                 }
                 advance(&mut solver, 0.05, 1);
             }
@@ -262,13 +264,15 @@ fn any_number_of_threads_gives_the_same_bits() {
         };
         let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
         advance(&mut solver, 1.0 / 24.0, 6);
-        solver.dab(&Dab {
-            center: [0.3, 0.5, 0.3],
-            radius: 0.1,
-            add: [1.0; 4],
-            push: [1.0, 0.0, 2.0],
-            erase: 0.0,
-        });
+        solver
+            .dab(&Dab {
+                center: [0.3, 0.5, 0.3],
+                radius: 0.1,
+                add: [1.0; 4],
+                push: [1.0, 0.0, 2.0],
+                erase: 0.0,
+            })
+            .unwrap();
         advance(&mut solver, 1.0 / 24.0, 4);
         (bits(&solver), solver.stats().mass, solver.stats().kinetic_energy.to_bits())
     };
@@ -616,13 +620,15 @@ fn a_frozen_flow_keeps_its_velocity_and_advects_smoke() {
     let start = |c: usize, p: [f32; 3]| if c == 0 { 0.5 + 0.1 * p[0] } else { 0.0 };
     solver.fill(start, |p| [f32::from(p[0] < 0.5), 0.0, 0.0, 1.0]);
     let before = solver.velocity().clone();
-    solver.dab(&Dab {
-        center: [1.0, 0.4, 0.05],
-        radius: 0.3,
-        add: [0.0, 1.0, 0.0, 0.0],
-        push: [9.0, 9.0, 0.0],
-        erase: 0.0,
-    });
+    solver
+        .dab(&Dab {
+            center: [1.0, 0.4, 0.05],
+            radius: 0.3,
+            add: [0.0, 1.0, 0.0, 0.0],
+            push: [9.0, 9.0, 0.0],
+            erase: 0.0,
+        })
+        .unwrap();
     assert!(cell(&solver, [10, 4, 0])[1] > 0.5, "the cursor paints");
     advance(&mut solver, 0.05, 20);
     assert_eq!(solver.velocity(), &before);
@@ -644,7 +650,7 @@ fn friction_damps_what_a_force_gives_meanwhile() {
             ..config([8, 8, 8], 0.1, all(BoundaryCondition::Periodic), Advection::Cubic)
         };
         let mut solver = Solver::new(config, Params { friction: 1.5, ..inert() }, vec![]).unwrap();
-        solver.set_forces(vec![wind.clone()]);
+        solver.set_forces(vec![wind.clone()]).unwrap();
         advance(&mut solver, 0.1, 10);
         let exact = (1.0 - (-1.5f32).exp()) / 1.5;
         let got = solver.velocity_at_center(0, solver.layout().at(4, 4, 4));

@@ -71,7 +71,7 @@ fn air_enters_through_open_sides_as_fast_in_long_steps() {
         let time = TimeControl { cfl, max_substeps: 100 };
         let config = Config { time, integrator, ..config([16, 24, 24], 0.03, sides, Advection::default()) };
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
-        solver.set_forces(vec![wind.clone()]);
+        solver.set_forces(vec![wind.clone()]).unwrap();
         (0..30).fold(0.0, |most: f32, _| most.max(solver.step(0.1).unwrap().max_speed))
     };
     for integrator in [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid] {

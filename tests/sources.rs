@@ -16,7 +16,7 @@ const CELLS: [usize; 3] = [24, 20, 28];
 
 fn still(sides: BoundaryConditions, forces: Vec<Force>) -> Solver {
     let mut solver = Solver::new(config(CELLS, H, sides, Advection::Cubic), inert(), vec![]).unwrap();
-    solver.set_forces(forces);
+    solver.set_forces(forces).unwrap();
     solver
 }
 
@@ -88,7 +88,7 @@ fn a_force_on_smoke_is_as_strong_as_the_smoke_is_dense() {
         let on_smoke = Force { acts_on: ActsOn::Smoke, drive, ..wind([1.0, 0.0, 0.0]) };
         let mut solver = still(all(BoundaryCondition::Periodic), vec![on_smoke]);
         let scalars = [Some(0.25), None, Some(0.25), Some(30.0)];
-        solver.fill_regions(&[Fill { region: layer(), scalars, velocity: None, noise: None }]);
+        solver.fill_regions(&[Fill { region: layer(), scalars, velocity: None, noise: None }]).unwrap();
         advance(&mut solver, 0.1, 5);
         [face(&solver, 0, [3, 9, 3]), face(&solver, 0, [3, 3, 3])]
     };
@@ -117,7 +117,7 @@ fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
         let mut solver = still(sides, vec![Force { acts_on: ActsOn::Smoke, ..Force::new(field) }]);
         let aside = Region::sphere([0.85, 0.47, 0.7], 0.12);
         let scalars = [Some(1.0), None, None, None];
-        solver.fill_regions(&[Fill { region: aside, scalars, velocity: None, noise: None }]);
+        solver.fill_regions(&[Fill { region: aside, scalars, velocity: None, noise: None }]).unwrap();
         advance(&mut solver, 0.05, 2);
         let towards = face(&solver, 0, [17, 9, 14]);
         assert!(towards < -0.1, "smoke beside the point moves at {towards} m/s");
@@ -137,7 +137,7 @@ fn a_vortex_turns_the_air_to_the_right_side_at_its_speed() {
             [BoundaryCondition::Closed; 2],
         ];
         let mut solver = Solver::new(config(cells, H, sides, Advection::Cubic), inert(), vec![]).unwrap();
-        solver.set_forces(vec![Force { drive, ..Force::new(field.clone()) }]);
+        solver.set_forces(vec![Force { drive, ..Force::new(field.clone()) }]).unwrap();
         advance(&mut solver, dt, steps);
         // Faces of w at x = 1.2 ± 0.325 and 1.2 + 0.625 m, of u likewise.
         let at = |component: usize, index: [usize; 3]| {
@@ -190,7 +190,7 @@ fn the_wildest_forces_stay_finite() {
         let config =
             Config { time, ..config([12, 10, 8], 0.1, all(BoundaryCondition::Open), Advection::MacCormack) };
         let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
-        solver.set_forces(vec![force.clone()]);
+        solver.set_forces(vec![force.clone()]).unwrap();
         solver.fill(noise, |at| [0, 1, 2, 3].map(|c| noise(c, at)));
         advance(&mut solver, 0.1, 6);
         assert!(solver.velocity().iter().flatten().all(|x| x.is_finite()), "{force:?}");
@@ -346,7 +346,7 @@ fn a_fill_sets_only_the_values_it_names() {
     solver.fill(|_, _| 0.0, |_| [5.0, 6.0, 7.0, 8.0]);
     let scalars = [Some(1.0), None, Some(0.0), Some(-3.0)];
     let fill = Fill { region: layer(), scalars, velocity: Some([0.0, 0.0, 0.4]), noise: None };
-    solver.fill_regions(&[fill]);
+    solver.fill_regions(&[fill]).unwrap();
     assert_eq!(cell(&solver, [5, 10, 5]), [1.0, 6.0, 0.0, -3.0]);
     assert_eq!(cell(&solver, [5, 2, 5]), [5.0, 6.0, 7.0, 8.0]);
     assert_eq!(solver.stats().time, 0.0);
@@ -370,10 +370,12 @@ fn any_number_of_threads_gives_the_same_bits() {
         let pull = ForceField::Point { center, radius: 0.5, falloff: 1, strength: 2.0 };
         let swirl = ForceField::Vortex { center, axis: [0.0, 0.6, 0.8], radius: 0.3, strength: 1.0 };
         let drive = Drive::Approach { rate: 2.0 };
-        solver.set_forces(vec![
-            Force { acts_on: ActsOn::Smoke, ..Force::new(pull) },
-            Force { drive, within: Some(Region::sphere(center, 0.5)), ..Force::new(swirl) },
-        ]);
+        solver
+            .set_forces(vec![
+                Force { acts_on: ActsOn::Smoke, ..Force::new(pull) },
+                Force { drive, within: Some(Region::sphere(center, 0.5)), ..Force::new(swirl) },
+            ])
+            .unwrap();
         advance(&mut solver, 0.04, 8);
         assert!(solver.stats().kinetic_energy > 0.0 && solver.stats().mass[0] > 0.0);
         let bits = |x: &f32| x.to_bits();

@@ -250,9 +250,9 @@ fn torture(boxes: std::ops::Range<u64>, cells: usize) {
             let before = (unaccounted(solver.stats()), gross(&solver));
             let mut is_touched = config.follow.on || !solver.solids().is_empty();
             match chance.below(7) {
-                0 => solver.set_params(limits::params(&params(&mut chance), solver.params())),
-                1 => solver.set_sources(limits::sources(sources(&mut chance, extent))),
-                2 => solver.set_forces(limits::forces(forces(&mut chance, extent))),
+                0 => solver.set_params(limits::params(&params(&mut chance), solver.params())).unwrap(),
+                1 => solver.set_sources(limits::sources(sources(&mut chance, extent))).unwrap(),
+                2 => solver.set_forces(limits::forces(forces(&mut chance, extent))).unwrap(),
                 3 => {
                     solver.set_solids(limits::solids(solids(&mut chance, extent))).unwrap();
                     is_touched = true;
@@ -267,7 +267,7 @@ fn torture(boxes: std::ops::Range<u64>, cells: usize) {
                         push: chance.vector(1e4),
                         erase: 0.0,
                     };
-                    limits::dab(dab).iter().for_each(|dab| solver.dab(dab));
+                    limits::dab(dab).iter().for_each(|dab| solver.dab(dab).unwrap());
                 }
                 _ => {}
             }

@@ -33,20 +33,24 @@ impl Simulation for Counter {
         &self.params
     }
 
-    fn set_params(&mut self, params: Params) {
+    fn set_params(&mut self, params: Params) -> Result<(), SolverError> {
         self.params = params;
+        Ok(())
     }
 
-    fn set_sources(&mut self, sources: Vec<Source>) {
+    fn set_sources(&mut self, sources: Vec<Source>) -> Result<(), SolverError> {
         self.sources = sources.len();
+        Ok(())
     }
 
-    fn set_forces(&mut self, forces: Vec<Force>) {
+    fn set_forces(&mut self, forces: Vec<Force>) -> Result<(), SolverError> {
         self.sources += 100 * forces.len();
+        Ok(())
     }
 
-    fn dab(&mut self, _: &Dab) {
+    fn dab(&mut self, _: &Dab) -> Result<(), SolverError> {
         self.dabs += 1;
+        Ok(())
     }
 
     fn clear(&mut self) {
@@ -270,17 +274,17 @@ impl Simulation for Halved {
     fn params(&self) -> &Params {
         self.solver.params()
     }
-    fn set_params(&mut self, params: Params) {
-        self.solver.set_params(params);
+    fn set_params(&mut self, params: Params) -> Result<(), SolverError> {
+        self.solver.set_params(params)
     }
-    fn set_sources(&mut self, sources: Vec<Source>) {
-        self.solver.set_sources(sources);
+    fn set_sources(&mut self, sources: Vec<Source>) -> Result<(), SolverError> {
+        self.solver.set_sources(sources)
     }
-    fn set_forces(&mut self, forces: Vec<Force>) {
-        self.solver.set_forces(forces);
+    fn set_forces(&mut self, forces: Vec<Force>) -> Result<(), SolverError> {
+        self.solver.set_forces(forces)
     }
-    fn dab(&mut self, dab: &Dab) {
-        self.solver.dab(dab);
+    fn dab(&mut self, dab: &Dab) -> Result<(), SolverError> {
+        self.solver.dab(dab)
     }
     fn clear(&mut self) {
         self.solver.clear();
@@ -354,7 +358,7 @@ fn a_cancelled_step_is_taken_back_bit_for_bit() {
         let mut whole = solver();
         whole.step(DT).unwrap();
         let Command::Dab(dab) = dab() else { unreachable!() };
-        whole.dab(&dab);
+        whole.dab(&dab).unwrap();
         for _ in 0..2 {
             whole.step(DT).unwrap();
         }

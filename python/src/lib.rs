@@ -24,7 +24,11 @@ fn scene_error(error: updraft::SceneError) -> PyErr {
 
 /// The error of Python for one of a solver.
 fn solver_error(error: updraft::SolverError) -> PyErr {
-    PyRuntimeError::new_err(error.to_string())
+    let message = error.to_string();
+    match error {
+        updraft::SolverError::Invalid(_) => PyValueError::new_err(message),
+        _ => PyRuntimeError::new_err(message),
+    }
 }
 
 /// Smoke in three dimensions.

@@ -184,12 +184,7 @@ impl Solver {
         erase: f32,
     ) -> PyResult<()> {
         let add = [red, green, blue, temperature];
-        let numbers = center.iter().chain(&add).chain(&push).chain([&radius, &erase]);
-        if numbers.into_iter().any(|number| !number.is_finite()) || radius <= 0.0 {
-            return Err(PyValueError::new_err("a dab takes finite numbers and a radius above 0"));
-        }
-        self.exclusive()?.dab(&Dab { center, radius, add, push, erase });
-        Ok(())
+        self.exclusive()?.dab(&Dab { center, radius, add, push, erase }).map_err(solver_error)
     }
 
     /// change(**settings): changes keys of the scene that act at once: fluid, smoke, source, force, render.
@@ -204,9 +199,9 @@ impl Solver {
         }
         let (params, sources, forces) = (new.params.clone(), new.sources.clone(), new.forces.clone());
         let solver = self.exclusive()?;
-        solver.set_params(params);
-        solver.set_sources(sources);
-        solver.set_forces(forces);
+        solver.set_params(params).map_err(solver_error)?;
+        solver.set_sources(sources).map_err(solver_error)?;
+        solver.set_forces(forces).map_err(solver_error)?;
         self.scene = scene;
         Ok(())
     }

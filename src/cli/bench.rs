@@ -182,7 +182,7 @@ impl Case {
     fn measure(&self, args: &BenchArgs, cancel: &AtomicBool) -> Result<Measured, CliError> {
         let mut solver = self.scene.solver().map_err(|e| CliError::Request(e.to_string()))?;
         if args.full {
-            fill(&mut solver, self.scene.extent());
+            fill(&mut solver, self.scene.extent())?;
         }
         for _ in 0..WARM_UP {
             self.step(&mut solver, cancel)?;
@@ -207,10 +207,11 @@ impl Case {
 }
 
 /// Fills every cell with some of every colour.
-fn fill(solver: &mut Solver, extent: [f32; 3]) {
+fn fill(solver: &mut Solver, extent: [f32; 3]) -> Result<(), CliError> {
     let size = extent.into_iter().fold(0.0, f32::max);
     let center = extent.map(|e| 0.5 * e);
-    solver.dab(&Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3], erase: 0.0 });
+    let dab = Dab { center, radius: 100.0 * size, add: [0.2, 0.2, 0.2, 0.0], push: [0.0; 3], erase: 0.0 };
+    solver.dab(&dab).map_err(CliError::Solver)
 }
 
 /// Results of one case.

@@ -155,7 +155,7 @@ impl Scene {
             initial::fill(&mut solver, &self.initial)?;
         }
         if !self.fills.is_empty() {
-            solver.fill_regions(&self.fills);
+            solver.fill_regions(&self.fills)?;
         }
         if self.initial.is_empty() && self.fills.is_empty() {
             solver.settle();
@@ -195,7 +195,7 @@ impl Scene {
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;
         }
-        solver.set_forces(self.forces.clone());
+        solver.set_forces(self.forces.clone())?;
         if self.probes.iter().any(|probe| probe.reads(Field::Pressure)) {
             solver.keep_pressure();
         }

@@ -1,5 +1,6 @@
 //! Configuration of a solver: what is fixed when it is built, and the parameters that may change.
 
+use super::invalid_value::InvalidValue;
 use crate::grid::Dims;
 
 /// Boundary condition of the flow on one of the six sides of the box.
@@ -183,12 +184,12 @@ pub struct Params {
     pub up: [f32; 3],
     /// Acceleration along `up` per kelvin of temperature excess, β \[m/(s² K)\].
     pub heat_buoyancy: f32,
-    /// Rate at which heat is lost, k_T \[1/s\].
+    /// Rate at which heat is lost, k_T \[1/s\]; negative: it grows.
     pub cooling: f32,
     /// Vorticity confinement ε \[1/s\], a rate: the acceleration is ε h (N × ω), h the edge of a cell (Fedkiw
     /// 2001, eq. 11).
     pub vorticity: f32,
-    /// West's friction d \[1/s\]: the flow decays as exp(−d t).
+    /// West's friction d \[1/s\]: the flow decays as exp(−d t); negative: it grows.
     pub friction: f32,
     /// Kinematic viscosity ν \[m²/s\].
     pub viscosity: f32,
@@ -220,6 +221,44 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// The first invalid value, if any: one that is not finite, or a coefficient of diffusion below 0.
+    pub fn problem(&self) -> Option<InvalidValue> {
+        let finite = |what, value: &[f32]| InvalidValue::unless_finite("fluid", what, value);
+        let from_zero = |what, value| InvalidValue::unless_zero_or_more("fluid", what, value, " m²/s");
+        let ambient = if let Ambient::Fixed(excess) = self.ambient { excess } else { 0.0 };
+        finite("up", &self.up)
+            .or_else(|| finite("heat_buoyancy", &[self.heat_buoyancy]))
+            .or_else(|| finite("cooling", &[self.cooling]))
+            .or_else(|| finite("vorticity", &[self.vorticity]))
+            .or_else(|| finite("friction", &[self.friction]))
+            .or_else(|| from_zero("viscosity", self.viscosity))
+            .or_else(|| from_zero("conduction", self.conduction))
+            .or_else(|| finite("ambient", &[ambient]))
+            .or_else(|| self.smoke.iter().find_map(Smoke::problem))
+            .or_else(|| self.turbulence.problem())
+    }
+}
+
+impl Smoke {
+    fn problem(&self) -> Option<InvalidValue> {
+        let finite = |what, value| InvalidValue::unless_finite("smoke", what, &[value]);
+        finite("buoyancy", self.buoyancy)
+            .or_else(|| finite("dissipation", self.dissipation))
+            .or_else(|| InvalidValue::unless_zero_or_more("smoke", "diffusion", self.diffusion, " m²/s"))
+    }
+}
+
+impl Turbulence {
+    fn problem(&self) -> Option<InvalidValue> {
+        let positive = |what, value, unit| InvalidValue::unless_positive("turbulence", what, value, unit);
+        InvalidValue::unless_zero_or_more("turbulence", "strength", self.strength, "")
+            .or_else(|| positive("size", self.size, " cells"))
+            .or_else(|| positive("stretch", self.stretch, ""))
+            .or_else(|| InvalidValue::unless_within("turbulence", "spectrum", self.spectrum, [-100.0, 100.0]))
+    }
+}
+
 /// One dab of the 3D cursor: added at once, at the solver's present time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dab {
@@ -233,6 +272,18 @@ pub struct Dab {
     pub push: [f32; 3],
     /// Share of the present smoke and heat removed at the centre, before anything is added \[-\].
     pub erase: f32,
+}
+
+impl Dab {
+    /// The first invalid value, if any.
+    pub fn problem(&self) -> Option<InvalidValue> {
+        let finite = |what, value: &[f32]| InvalidValue::unless_finite("dab", what, value);
+        finite("center", &self.center)
+            .or_else(|| InvalidValue::unless_positive("dab", "radius", self.radius, " m"))
+            .or_else(|| finite("add", &self.add))
+            .or_else(|| finite("push", &self.push))
+            .or_else(|| InvalidValue::unless_within("dab", "erase", self.erase, [0.0, 1.0]))
+    }
 }
 
 /// Division of time into substeps.
@@ -346,6 +397,37 @@ impl Config {
             frozen: false,
             threads: 0,
         }
+    }
+
+    /// The first invalid value, if any, beside those that have a [`SolverError`](super::SolverError) of their own.
+    pub fn problem(&self) -> Option<InvalidValue> {
+        let positive = |what, value| InvalidValue::unless_positive("configuration", what, value, "");
+        let finite = |what, values: &[f32]| InvalidValue::unless_finite("configuration", what, values);
+        let sweeps = if let Projection::GaussSeidel { sweeps } = self.projection { sweeps } else { 1 };
+        let side = |side: &BoundaryCondition| match side {
+            BoundaryCondition::NoSlip(velocity) => finite("velocity of a wall", velocity),
+            BoundaryCondition::Inflow(Inflow { velocity, scalars }) => {
+                finite("velocity of an inflow", velocity).or_else(|| finite("contents of an inflow", scalars))
+            }
+            _ => None,
+        };
+        // A limit may be infinite.
+        let limit = if self.follow.limit == f32::INFINITY { f32::MAX } else { self.follow.limit };
+        positive("tolerance", self.tolerance)
+            .or_else(|| positive("cfl", self.time.cfl))
+            .or_else(|| positive("max_substeps", self.time.max_substeps as f32))
+            .or_else(|| positive("number of sweeps", sweeps as f32))
+            .or_else(|| self.sides.as_flattened().iter().find_map(side))
+            .or_else(|| {
+                finite(
+                    "held temperature",
+                    &self.held.as_flattened().iter().filter_map(|held| *held).collect::<Vec<_>>(),
+                )
+            })
+            .or_else(|| {
+                InvalidValue::unless_zero_or_more("configuration", "threshold", self.follow.threshold, "")
+            })
+            .or_else(|| InvalidValue::unless_zero_or_more("configuration", "limit", limit, " MiB"))
     }
 
     /// Substeps that the flow asks for in a step, or the rest of one, if the CFL number of the whole is `cfl`.

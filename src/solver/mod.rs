@@ -17,6 +17,7 @@ mod config;
 mod detail;
 mod diffuse;
 mod forces;
+mod invalid_value;
 mod project;
 mod sides;
 mod solids;
@@ -32,9 +33,10 @@ pub use config::{
     Turbulence,
 };
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
+pub use invalid_value::InvalidValue;
 pub use sides::profile::{Profile, SideValues};
 pub use solids::{Mesh, MeshError, Motion, Shape, Slip, Solid, SolidPose};
-pub use solver_error::{InvalidValue, SolverError};
+pub use solver_error::SolverError;
 pub use sources::{Card, CardError, Cloud, Fill, Form, Noise, Region, Source};
 pub use step::Solver;
 pub use step::captured_state::State;

@@ -68,8 +68,8 @@ impl Comparison {
         (into.serial, into.load) = (serial, load);
     }
 
-    pub fn dab(&mut self, dab: &Dab) {
-        self.beside.iter_mut().for_each(|beside| beside.dab(dab));
+    pub fn dab(&mut self, dab: &Dab) -> Result<(), SolverError> {
+        self.beside.as_mut().map_or(Ok(()), |beside| beside.dab(dab))
     }
 
     pub fn clear(&mut self) {
@@ -102,7 +102,6 @@ impl Comparison {
         let Some(beside) = &mut self.beside else { return Ok(()) };
         let present = beside.params().clone();
         let done = recompute(&mut **beside, replay, Which::Beside, cancel);
-        beside.set_params(present);
-        done
+        done.and(beside.set_params(present))
     }
 }

@@ -57,7 +57,7 @@ pub fn sources(sources: Vec<Source>) -> Vec<Source> {
         velocity: s.velocity.map(|v| v.map(|x| number("source.#.velocity", x))),
         ..s
     };
-    sources.into_iter().filter(|s| s.problem().is_none()).map(within).collect()
+    sources.into_iter().map(within).filter(|s| s.problem().is_none()).collect()
 }
 
 /// Clamps forces to the limits, without those whose position is invalid.

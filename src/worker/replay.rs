@@ -47,34 +47,34 @@ pub(super) fn recompute(
         _ => (state, params),
     };
     simulation.restore(state)?;
-    simulation.set_params(params.clone());
+    simulation.set_params(params.clone())?;
     let redo = |edits: &[Edit], simulation: &mut dyn Simulation| {
-        for edit in edits {
-            match (which, edit) {
-                (Which::Beside, Edit::Beside(edit)) => apply(simulation, edit),
-                (Which::Present, Edit::Beside(_)) => {}
-                (Which::Beside, edit) if !shared && !matches!(edit, Edit::Dab(_)) => {}
-                (_, edit) => apply(simulation, edit),
-            }
-        }
+        edits.iter().try_for_each(|edit| match (which, edit) {
+            (Which::Beside, Edit::Beside(edit)) => apply(simulation, edit),
+            (Which::Present, Edit::Beside(_)) => Ok(()),
+            (Which::Beside, edit) if !shared && !matches!(edit, Edit::Dab(_)) => Ok(()),
+            (_, edit) => apply(simulation, edit),
+        })
     };
     for (edits, dt) in &replay.steps {
-        redo(edits, simulation);
+        redo(edits, simulation)?;
         simulation.step(*dt, cancel)?;
     }
-    redo(&replay.edits, simulation);
-    Ok(())
+    redo(&replay.edits, simulation)
 }
 
 /// Makes one edit again.
-pub(super) fn apply(simulation: &mut dyn Simulation, edit: &Edit) {
+pub(super) fn apply(simulation: &mut dyn Simulation, edit: &Edit) -> Result<(), SolverError> {
     match edit {
         Edit::Dab(dab) => simulation.dab(dab),
         Edit::Params(params) => simulation.set_params(params.as_ref().clone()),
         Edit::Sources(sources) => simulation.set_sources(sources.clone()),
         Edit::Forces(forces) => simulation.set_forces(forces.clone()),
         // They were set once, so setting them again succeeds.
-        Edit::Solids(solids) => drop(simulation.set_solids(solids.clone())),
-        Edit::Beside(_) => {}
+        Edit::Solids(solids) => {
+            drop(simulation.set_solids(solids.clone()));
+            Ok(())
+        }
+        Edit::Beside(_) => Ok(()),
     }
 }

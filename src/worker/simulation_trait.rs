@@ -11,11 +11,11 @@ pub trait Simulation: Send {
     /// The parameters of the model.
     fn params(&self) -> &Params;
     /// Changes the parameters from the next step on.
-    fn set_params(&mut self, params: Params);
+    fn set_params(&mut self, params: Params) -> Result<(), SolverError>;
     /// Changes the sources from the next step on.
-    fn set_sources(&mut self, sources: Vec<Source>);
+    fn set_sources(&mut self, sources: Vec<Source>) -> Result<(), SolverError>;
     /// Changes the external forces from the next step on.
-    fn set_forces(&mut self, forces: Vec<Force>);
+    fn set_forces(&mut self, forces: Vec<Force>) -> Result<(), SolverError>;
     /// The solids that were set last.
     fn solids(&self) -> &[Solid] {
         &[]
@@ -29,7 +29,7 @@ pub trait Simulation: Send {
         (0.0, 1.0)
     }
     /// Adds one dab of the cursor now.
-    fn dab(&mut self, dab: &Dab);
+    fn dab(&mut self, dab: &Dab) -> Result<(), SolverError>;
     /// Resets to air at rest at time zero.
     fn clear(&mut self);
     /// Advances by `dt` seconds, or stops early with [`SolverError::Cancelled`] once `cancel` is raised. The worker then restores the
@@ -56,16 +56,16 @@ impl Simulation for Solver {
         Solver::params(self)
     }
 
-    fn set_params(&mut self, params: Params) {
-        Solver::set_params(self, params);
+    fn set_params(&mut self, params: Params) -> Result<(), SolverError> {
+        Solver::set_params(self, params)
     }
 
-    fn set_sources(&mut self, sources: Vec<Source>) {
-        Solver::set_sources(self, sources);
+    fn set_sources(&mut self, sources: Vec<Source>) -> Result<(), SolverError> {
+        Solver::set_sources(self, sources)
     }
 
-    fn set_forces(&mut self, forces: Vec<Force>) {
-        Solver::set_forces(self, forces);
+    fn set_forces(&mut self, forces: Vec<Force>) -> Result<(), SolverError> {
+        Solver::set_forces(self, forces)
     }
 
     fn solids(&self) -> &[Solid] {
@@ -80,8 +80,8 @@ impl Simulation for Solver {
         (self.stats().time, self.config().h)
     }
 
-    fn dab(&mut self, dab: &Dab) {
-        Solver::dab(self, dab);
+    fn dab(&mut self, dab: &Dab) -> Result<(), SolverError> {
+        Solver::dab(self, dab)
     }
 
     fn clear(&mut self) {

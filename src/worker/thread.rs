@@ -252,9 +252,10 @@ impl Engine {
             self.dirty = true;
         }
         for dab in &batch.dabs {
-            simulation.dab(dab);
-            self.comparison.dab(dab);
-            lock(&self.outputs.timeline).edit(Edit::Dab(*dab));
+            match simulation.dab(dab).and_then(|()| self.comparison.dab(dab)) {
+                Ok(()) => lock(&self.outputs.timeline).edit(Edit::Dab(*dab)),
+                Err(error) => self.status.trouble = Some(format!("Nothing is added: {error}")),
+            }
         }
         if !batch.dabs.is_empty() {
             (self.dirty, self.unmoved) = (true, [None, None]);
@@ -289,10 +290,15 @@ impl Engine {
         }
         edits.extend(sources.map(|sources| Edit::Sources(limits::sources(sources))));
         edits.extend(forces.map(|forces| Edit::Forces(limits::forces(forces))));
-        edits.iter().for_each(|edit| apply(&mut **simulation, edit));
+        let mut refused = None;
+        edits.retain(|edit| apply(&mut **simulation, edit).map_err(|error| refused = Some(error)).is_ok());
         let mut timeline = lock(&self.outputs.timeline);
         edits.into_iter().for_each(|edit| timeline.edit(which.of(edit)));
         drop(timeline);
+        if let Some(error) = refused {
+            self.status.trouble = Some(format!("The old settings stay: {error}"));
+            self.dirty = true;
+        }
         if let Some(solids) = solids {
             self.drags[which as usize] = Some(Drag::to(limits::solids(solids)));
             if !self.running {

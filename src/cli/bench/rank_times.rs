@@ -187,7 +187,7 @@ fn timed_steps(
 ) -> Result<Vec<Timed>, CliError> {
     let solver = case.scene.solver_on(Some(ranks.clone() as Arc<dyn Comm>));
     let mut solver = solver.map_err(|error| CliError::Request(error.to_string()))?;
-    fill(&mut solver, case.scene.extent());
+    fill(&mut solver, case.scene.extent())?;
     let mut found = Vec::new();
     for n in 0..before + steps {
         ranks.take();

@@ -291,7 +291,7 @@ fn slabs_of_a_run_have_the_cells_of_one_process() {
                 solver.set_solids(vec![Solid { keyframes, ..ball }]).unwrap();
             }
             let (scalars, velocity) = ([Some(1.0), None, None, Some(100.0)], Some([0.5, 2.0, -1.0]));
-            solver.fill_regions(&[Fill { region: region(0.5), scalars, velocity, noise: None }]);
+            solver.fill_regions(&[Fill { region: region(0.5), scalars, velocity, noise: None }]).unwrap();
             for _ in 0..steps {
                 solver.step(0.05).unwrap();
             }

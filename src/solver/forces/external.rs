@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::grid::{Faces, GHOST};
-use crate::solver::solver_error::InvalidValue;
+use crate::solver::invalid_value::InvalidValue;
 use crate::solver::sources::{Cover, Grid, Region, Run, working};
 use crate::solver::storage::row_passes;
 
@@ -152,11 +152,16 @@ impl Force {
             ForceField::Wind(_) | ForceField::Custom(_) => 1.0,
             ForceField::Point { radius, .. } | ForceField::Vortex { radius, .. } => radius,
         };
+        let falloff = if let ForceField::Point { falloff, .. } = self.field { falloff as f32 } else { 0.0 };
+        let axis = if let ForceField::Vortex { axis, .. } = self.field { Some(axis) } else { None };
         numbers
             .iter()
             .find_map(within)
             .or_else(|| InvalidValue::unless_positive("force", "radius", radius, " m"))
+            .or_else(|| InvalidValue::unless_within("force", "falloff", falloff, [0.0, MOST_FALLOFF]))
+            .or_else(|| axis.and_then(|axis| InvalidValue::unless_unit_axis("force", axis)))
             .or_else(|| InvalidValue::unless_within("force", "rate", rate, [0.0, 1e6]))
+            .or_else(|| InvalidValue::unless_interval("force", self.start, self.stop))
             .or_else(|| self.within.as_ref().and_then(Region::problem))
     }
 
@@ -169,6 +174,9 @@ impl Force {
         }
     }
 }
+
+/// Greatest exponent of the falloff of a point.
+const MOST_FALLOFF: f32 = 1e6;
 
 /// Faces of one batch.
 const RUN: usize = 256;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
-use super::solver_error::InvalidValue;
+use super::invalid_value::InvalidValue;
 
 pub use faces::Found;
 pub use motion::Motion;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::triangle_mesh::Mesh;
-use crate::solver::solver_error::InvalidValue;
+use crate::solver::invalid_value::InvalidValue;
 
 /// Shape of a solid around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]

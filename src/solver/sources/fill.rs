@@ -5,6 +5,7 @@ use super::region::Region;
 use super::source_noise::{Noise, Pattern};
 use super::{drive, for_cells};
 use crate::grid::Faces;
+use crate::solver::invalid_value::InvalidValue;
 
 /// A region to be filled with smoke, heat and motion. Its old contents are replaced.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,18 @@ pub struct Fill {
     pub velocity: Option<[f32; 3]>,
     /// Noise on smoke and heat; even if absent.
     pub noise: Option<Noise>,
+}
+
+impl Fill {
+    /// The first invalid value, if any.
+    pub fn problem(&self) -> Option<InvalidValue> {
+        let finite = |what, values: &[f32]| InvalidValue::unless_finite("fill", what, values);
+        self.region
+            .problem()
+            .or_else(|| self.noise.and_then(|noise| noise.problem()))
+            .or_else(|| finite("contents", &self.scalars.map(Option::unwrap_or_default)))
+            .or_else(|| finite("velocity", &self.velocity.unwrap_or_default()))
+    }
 }
 
 /// Fills the region of `fill` on the grids of smoke and of air; cells at its surface get their share. No value exceeds `limit`.

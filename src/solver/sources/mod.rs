@@ -21,7 +21,7 @@ pub use fill::{Fill, fill};
 pub use region::{Form, Region};
 pub use source_noise::{Noise, Pattern};
 
-use super::solver_error::InvalidValue;
+use super::invalid_value::InvalidValue;
 use super::storage::active_bricks::Bricks;
 use super::storage::ranks::Ranks;
 use super::storage::row_passes;
@@ -55,7 +55,13 @@ impl Source {
 
     /// The first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidValue> {
-        self.region.problem().or_else(|| self.noise.and_then(|noise| noise.problem()))
+        let finite = |what, values: &[f32]| InvalidValue::unless_finite("source", what, values);
+        self.region
+            .problem()
+            .or_else(|| self.noise.and_then(|noise| noise.problem()))
+            .or_else(|| finite("rate", &self.rate))
+            .or_else(|| finite("velocity", &self.velocity.unwrap_or_default()))
+            .or_else(|| InvalidValue::unless_interval("source", self.start, self.stop))
     }
 }
 

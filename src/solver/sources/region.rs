@@ -7,7 +7,7 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use super::card::Card;
 use super::cloud::Cloud;
 use crate::solver::Shape;
-use crate::solver::solver_error::InvalidValue;
+use crate::solver::invalid_value::InvalidValue;
 
 /// Form of a region around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 //! cell.
 
 use super::cover::Grid;
-use crate::solver::solver_error::InvalidValue;
+use crate::solver::invalid_value::InvalidValue;
 
 /// Noise on the emission of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]

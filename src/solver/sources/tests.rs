@@ -340,7 +340,7 @@ fn a_dab_smaller_than_a_cell_paints_wherever_it_is() {
     let config = Config { threads: 1, ..Config::new(crate::grid::Dims::new([6; 3]).unwrap(), 0.1) };
     for center in [[0.3; 3], [0.25; 3], [0.3, 0.25, 0.3], [0.0; 3], [0.6, 0.0, 0.6]] {
         let mut solver = Solver::new(config.clone(), Params::default(), vec![]).unwrap();
-        solver.dab(&Dab { center, radius: 0.01, add: [1.0; 4], push: [0.0; 3], erase: 0.0 });
+        solver.dab(&Dab { center, radius: 0.01, add: [1.0; 4], push: [0.0; 3], erase: 0.0 }).unwrap();
         let sum: f32 = solver.scalars().iter().map(|cell| cell[0]).sum();
         assert!(sum > 0.01, "at {center:?}: {sum}");
     }

@@ -3,6 +3,7 @@
 use super::{Solver, apart, finite};
 use crate::grid::{Faces, Layout};
 use crate::solver::forces::external::Force;
+use crate::solver::invalid_value::InvalidValue;
 use crate::solver::sides::profile::Profile;
 use crate::solver::solids::Obstacles;
 use crate::solver::sources::{self, Fill, Source};
@@ -28,8 +29,13 @@ impl Solver {
     }
 
     /// Changes the parameters from the next step on.
-    pub fn set_params(&mut self, params: Params) {
+    ///
+    /// # Errors
+    /// [`SolverError::Invalid`] if a parameter is [invalid](Params::problem); the present ones stay.
+    pub fn set_params(&mut self, params: Params) -> Result<(), SolverError> {
+        refuse(params.problem())?;
         self.params = params;
+        Ok(())
     }
 
     /// The sources.
@@ -38,9 +44,14 @@ impl Solver {
     }
 
     /// Changes the sources from the next step on.
-    pub fn set_sources(&mut self, sources: Vec<Source>) {
+    ///
+    /// # Errors
+    /// [`SolverError::Invalid`] if a source is [invalid](Source::problem); the present ones stay.
+    pub fn set_sources(&mut self, sources: Vec<Source>) -> Result<(), SolverError> {
+        refuse(sources.iter().find_map(Source::problem))?;
         let Self { sources: old, pool, .. } = self;
         pool.install(|| old.set(sources));
+        Ok(())
     }
 
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
@@ -62,9 +73,14 @@ impl Solver {
     }
 
     /// Changes the external forces from the next step on.
-    pub fn set_forces(&mut self, forces: Vec<Force>) {
+    ///
+    /// # Errors
+    /// [`SolverError::Invalid`] if a force is [invalid](Force::problem); the present ones stay.
+    pub fn set_forces(&mut self, forces: Vec<Force>) -> Result<(), SolverError> {
+        refuse(forces.iter().find_map(Force::problem))?;
         let Self { external, pool, .. } = self;
         pool.install(|| external.set(forces));
+        Ok(())
     }
 
     /// Statistics of the last step.
@@ -135,7 +151,11 @@ impl Solver {
     }
 
     /// Fills regions with smoke, heat and motion; no time passes. Later fills overwrite earlier ones.
-    pub fn fill_regions(&mut self, fills: &[Fill]) {
+    ///
+    /// # Errors
+    /// [`SolverError::Invalid`] if a fill is [invalid](Fill::problem); nothing is filled.
+    pub fn fill_regions(&mut self, fills: &[Fill]) -> Result<(), SolverError> {
+        refuse(fills.iter().find_map(Fill::problem))?;
         let (fields, pool) = (&mut self.fields, self.pool.clone());
         let grids = Self::grids(&self.config, fields.walls.ranks());
         pool.install(|| {
@@ -150,6 +170,7 @@ impl Solver {
             self.project(&Halt::never());
         }
         self.measure();
+        Ok(())
     }
 
     /// The solids.
@@ -223,9 +244,7 @@ impl Solver {
     /// If a solid is invalid, if the flow is frozen, or if the projection is [`Projection::Direct`]: the last
     /// two allow no solids.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
-        if let Some(problem) = solids.iter().find_map(Solid::problem) {
-            return Err(problem.into());
-        }
+        refuse(solids.iter().find_map(Solid::problem))?;
         match self.config {
             _ if solids.is_empty() => {}
             Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
@@ -256,4 +275,9 @@ impl Solver {
         pool.install(|| fields.guide_solids(placed, time, dt));
         Ok(())
     }
+}
+
+/// Fails with `problem` if there is one.
+pub(super) fn refuse(problem: Option<InvalidValue>) -> Result<(), SolverError> {
+    problem.map_or(Ok(()), |problem| Err(problem.into()))
 }

@@ -336,7 +336,7 @@ mod tests {
             push: [0.3, 1.0, 0.1],
             erase: 0.0,
         };
-        solver.dab(&dab);
+        solver.dab(&dab).unwrap();
     }
 
     fn advance(solver: &mut Solver, steps: usize) {

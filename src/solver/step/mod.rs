@@ -69,8 +69,8 @@ impl Solver {
     /// Makes a box of air at rest with its own threads; [`Config::threads`] is their number.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, if one side of an axis is periodic and the other is
-    /// not, or if the threads cannot be started.
+    /// If a value of the configuration, of the parameters or of a source is invalid, if one side of an axis is periodic and
+    /// the other is not, if there is not enough memory, or if the threads cannot be started.
     pub fn new(config: Config, params: Params, sources: Vec<Source>) -> Result<Self, SolverError> {
         Self::on_ranks(config, params, sources, None)
     }
@@ -79,8 +79,7 @@ impl Solver {
     /// [`Config::threads`] is not read. The result has the same bits on any pool.
     ///
     /// # Errors
-    /// If the edge of a cell is not a positive number, or if one side of an axis is periodic and the other is
-    /// not.
+    /// As of [`new`](Self::new), apart from the threads.
     pub fn with_pool(
         config: Config,
         params: Params,
@@ -133,6 +132,9 @@ impl Solver {
             }
         }
         follow::check(&config)?;
+        access::refuse(config.problem())?;
+        access::refuse(params.problem())?;
+        access::refuse(sources.iter().find_map(Source::problem))?;
         let ranks = comm.map_or(Ok(Ranks::default()), |comm| distribution::ranks(&config, comm))?;
         room::probe(Self::memory(&config, false) / ranks.size() as u64, "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads(), &ranks);
@@ -212,7 +214,11 @@ impl Solver {
     }
 
     /// Adds one dab of the cursor; no time passes. A frozen flow gets no velocity from it.
-    pub fn dab(&mut self, dab: &Dab) {
+    ///
+    /// # Errors
+    /// [`SolverError::Invalid`] if the dab is [invalid](Dab::problem); nothing is added.
+    pub fn dab(&mut self, dab: &Dab) -> Result<(), SolverError> {
+        access::refuse(dab.problem())?;
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
         let dab = &Dab { push, center: apart(dab.center, self.config.corner(), -1.0), ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
@@ -226,6 +232,7 @@ impl Solver {
             fields.empty_solids();
             fields.fill_scalars();
         });
+        Ok(())
     }
 
     /// Resets to air at rest without smoke, at time zero.

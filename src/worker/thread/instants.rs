@@ -91,8 +91,7 @@ impl Engine {
         let (cancel, present) = (self.inbox.cancelled(), simulation.params().clone());
         let done = recompute(&mut **simulation, replay, Which::Present, cancel)
             .and_then(|()| self.comparison.recompute(replay, cancel));
-        simulation.set_params(present);
-        done
+        done.and(simulation.set_params(present))
     }
 
     fn say_returning(&mut self, number: u64) {

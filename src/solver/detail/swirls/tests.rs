@@ -161,7 +161,7 @@ fn no_strength_has_the_bits_of_no_turbulence() {
         let mut solver = plume(config(2), 0.0, 0);
         let mut params = params(strength);
         params.turbulence = Turbulence { seed, octaves: 1 + seed, ..params.turbulence };
-        solver.set_params(params);
+        solver.set_params(params).unwrap();
         advance(&mut solver, 5);
         assert_eq!(solver.fields().detail.as_ref().unwrap().swirls.is_some(), strength > 0.0);
         bits(&solver)

@@ -165,15 +165,17 @@ fn diffusion_forces_and_profiles_have_the_bytes_of_one_process() {
         check("thick", &config, &thick, |solver| {
             stirred(solver);
             let force = |field| Force::new(field);
-            solver.set_forces(vec![
-                Force { acts_on: ActsOn::Smoke, ..force(ForceField::Wind([1.0, 0.0, 2.0])) },
-                force(ForceField::Vortex {
-                    center: [0.5, 0.5, 0.9],
-                    axis: [0.0, 0.0, 1.0],
-                    radius: 0.4,
-                    strength: 2.0,
-                }),
-            ]);
+            solver
+                .set_forces(vec![
+                    Force { acts_on: ActsOn::Smoke, ..force(ForceField::Wind([1.0, 0.0, 2.0])) },
+                    force(ForceField::Vortex {
+                        center: [0.5, 0.5, 0.9],
+                        axis: [0.0, 0.0, 1.0],
+                        radius: 0.4,
+                        strength: 2.0,
+                    }),
+                ])
+                .unwrap();
         });
     }
 }

@@ -1,0 +1,139 @@
+//! Values that no flow can have, each with its place and its cure.
+
+use thiserror::Error;
+
+/// An invalid value of a configuration, of parameters, or of a source, force, solid, region, fill or dab.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum InvalidValue {
+    /// A size, scale or similar value that is not a positive number.
+    #[error("a {of}'s {what} of {value}{unit} is out of range; it must be positive")]
+    NotPositive {
+        /// `solid`, `region`, `force` …
+        of: &'static str,
+        /// Name of the value.
+        what: &'static str,
+        /// The value.
+        value: f32,
+        /// Unit after a space, or an empty string.
+        unit: &'static str,
+    },
+    /// A rate, coefficient or similar value below 0, or one that is infinite or NaN.
+    #[error("a {of}'s {what} of {value}{unit} is out of range; it must be a number from 0 on")]
+    Negative {
+        /// `fluid`, `smoke` …
+        of: &'static str,
+        /// Name of the value.
+        what: &'static str,
+        /// The value.
+        value: f32,
+        /// Unit after a space, or an empty string.
+        unit: &'static str,
+    },
+    /// A position, speed or similar value that is infinite or NaN.
+    #[error("a {of}'s {what} must be finite")]
+    NotFinite {
+        /// `solid`, `region`, `force` …
+        of: &'static str,
+        /// Name of the value.
+        what: &'static str,
+    },
+    /// A value outside the solver's range.
+    #[error("a {of}'s {what} of {value} is out of range; it must lie between {low:e} and {high:e}")]
+    OutOfRange {
+        /// `solid`, `region`, `force` …
+        of: &'static str,
+        /// Name of the value.
+        what: &'static str,
+        /// The value.
+        value: f32,
+        /// Least valid value.
+        low: f32,
+        /// Greatest valid value.
+        high: f32,
+    },
+    /// An instant that is NaN; before all time and never are infinite.
+    #[error("a {of}'s {what} must be an instant in seconds, which may be infinite, not NaN")]
+    NoInstant {
+        /// `source` or `force`.
+        of: &'static str,
+        /// Name of the value.
+        what: &'static str,
+    },
+    /// An axis that is not a unit vector.
+    #[error("a {of}'s axis must be a unit vector; divide it by its length")]
+    NotUnitAxis {
+        /// `force`.
+        of: &'static str,
+    },
+    /// A rotation that is not a unit quaternion.
+    #[error("a {of}'s rotation must be a unit quaternion")]
+    NotUnit {
+        /// `solid` or `region`.
+        of: &'static str,
+    },
+    /// Keyframes whose times do not ascend.
+    #[error("a solid's keyframes must rise in time")]
+    KeyframesNotRising,
+}
+
+impl InvalidValue {
+    /// Returns an error unless `value` is a positive number.
+    pub(super) fn unless_positive(
+        of: &'static str,
+        what: &'static str,
+        value: f32,
+        unit: &'static str,
+    ) -> Option<Self> {
+        let fine = value.is_finite() && value > 0.0;
+        (!fine).then_some(Self::NotPositive { of, what, value, unit })
+    }
+
+    /// Returns an error unless `value` is a number from 0 on.
+    pub(super) fn unless_zero_or_more(
+        of: &'static str,
+        what: &'static str,
+        value: f32,
+        unit: &'static str,
+    ) -> Option<Self> {
+        let fine = value.is_finite() && value >= 0.0;
+        (!fine).then_some(Self::Negative { of, what, value, unit })
+    }
+
+    /// Returns an error if `start` or `stop` is NaN.
+    pub(super) fn unless_interval(of: &'static str, start: f32, stop: f32) -> Option<Self> {
+        let named = [("start", start), ("stop", stop)];
+        named.into_iter().find(|(_, time)| time.is_nan()).map(|(what, _)| Self::NoInstant { of, what })
+    }
+
+    /// Returns an error unless `axis` has length 1; NaN is an error too.
+    pub(super) fn unless_unit_axis(of: &'static str, axis: [f32; 3]) -> Option<Self> {
+        let squared: f32 = axis.iter().map(|x| x * x).sum();
+        let fine = (squared - 1.0).abs() <= 1e-3;
+        (!fine).then_some(Self::NotUnitAxis { of })
+    }
+
+    /// Returns an error unless all `values` are finite.
+    pub(super) fn unless_finite(of: &'static str, what: &'static str, values: &[f32]) -> Option<Self> {
+        let fine = values.iter().all(|x| x.is_finite());
+        (!fine).then_some(Self::NotFinite { of, what })
+    }
+
+    /// Returns an error unless `value` lies in `low..=high`; NaN does not.
+    pub(super) fn unless_within(
+        of: &'static str,
+        what: &'static str,
+        value: f32,
+        [low, high]: [f32; 2],
+    ) -> Option<Self> {
+        let fine = (low..=high).contains(&value);
+        (!fine).then_some(Self::OutOfRange { of, what, value, low, high })
+    }
+
+    /// Returns an error unless the quaternion has length 1; NaN is an error too.
+    pub(super) fn unless_unit(of: &'static str, rotation: [f32; 4]) -> Option<Self> {
+        let squared: f32 = rotation.iter().map(|x| x * x).sum();
+        let fine = (squared - 1.0).abs() <= 1e-3;
+        (!fine).then_some(Self::NotUnit { of })
+    }
+}

@@ -1,0 +1,195 @@
+//! Values that no flow can have are refused where a program gives them, with a reason, and nothing changes.
+
+use updraft::solver::{Ambient, Dab, Drive, Fill, ForceField, Inflow, Noise, Projection};
+use updraft::{BoundaryCondition, Config, Dims, Force, Params, Region, Solver, SolverError, Source};
+
+const NO_NUMBERS: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+
+/// A change of a value.
+type Set<T> = fn(&mut T, f32);
+
+fn config() -> Config {
+    let mut config = Config { threads: 1, ..Config::new(Dims::new([8, 8, 8]).unwrap(), 0.05) };
+    config.sides[1][1] = BoundaryCondition::Open;
+    config
+}
+
+fn source() -> Source {
+    let noise = Some(Noise { strength: 0.5, scale: 0.1, speed: 1.0, seed: 0 });
+    let ball = Region::sphere([0.2, 0.1, 0.2], 0.08);
+    Source { velocity: Some([0.0; 3]), noise, ..Source::new(ball, [5.0, 0.0, 0.0, 100.0]) }
+}
+
+fn build(config: Config, params: Params, source: Source) -> Result<Solver, SolverError> {
+    Solver::new(config, params, vec![source])
+}
+
+fn is_invalid<T>(refused: Result<T, SolverError>, what: &str) {
+    match refused.map(drop) {
+        Err(SolverError::Invalid(reason)) => {
+            let reason = reason.to_string();
+            assert!(reason.contains(" must "), "{what}: {reason}");
+        }
+        other => panic!("{what}: {other:?}"),
+    }
+}
+
+/// Values of the model, each with one that is finite and yet wrong if there is one.
+const MODEL: [(&str, Set<Params>, Option<f32>); 15] = [
+    ("up", |p, x| p.up[2] = x, None),
+    ("heat_buoyancy", |p, x| p.heat_buoyancy = x, None),
+    ("cooling", |p, x| p.cooling = x, None),
+    ("vorticity", |p, x| p.vorticity = x, None),
+    ("friction", |p, x| p.friction = x, None),
+    ("viscosity", |p, x| p.viscosity = x, Some(-1e-5)),
+    ("conduction", |p, x| p.conduction = x, Some(-1e-5)),
+    ("ambient", |p, x| p.ambient = Ambient::Fixed(x), None),
+    ("buoyancy", |p, x| p.smoke[0].buoyancy = x, None),
+    ("dissipation", |p, x| p.smoke[1].dissipation = x, None),
+    ("diffusion", |p, x| p.smoke[2].diffusion = x, Some(-1e-5)),
+    ("strength", |p, x| p.turbulence.strength = x, Some(-1.0)),
+    ("size", |p, x| p.turbulence.size = x, Some(0.0)),
+    ("spectrum", |p, x| p.turbulence.spectrum = x, Some(-1e6)),
+    ("stretch", |p, x| p.turbulence.stretch = x, Some(0.0)),
+];
+
+#[test]
+fn parameters_that_are_no_numbers_and_negative_diffusion_are_refused() {
+    for (name, set, wrong) in MODEL {
+        for x in NO_NUMBERS.into_iter().chain(wrong) {
+            let mut params = Params::default();
+            set(&mut params, x);
+            is_invalid(build(config(), params.clone(), source()), &format!("{name} = {x}"));
+            let mut solver = build(config(), Params::default(), source()).unwrap();
+            is_invalid(solver.set_params(params), &format!("{name} = {x}"));
+            assert_eq!(*solver.params(), Params::default(), "{name} = {x}");
+        }
+    }
+}
+
+#[test]
+fn sources_that_are_no_numbers_are_refused() {
+    let sources: [(&str, Set<Source>, &[f32]); 9] = [
+        ("rate", |s, x| s.rate[3] = x, &NO_NUMBERS),
+        ("velocity", |s, x| s.velocity = Some([0.0, x, 0.0]), &NO_NUMBERS),
+        ("start", |s, x| s.start = x, &[f32::NAN]),
+        ("stop", |s, x| s.stop = x, &[f32::NAN]),
+        ("position", |s, x| s.region.position[1] = x, &NO_NUMBERS),
+        ("scale", |s, x| s.region.scale = x, &[f32::NAN, 0.0, -1.0]),
+        ("strength", |s, x| s.noise.as_mut().unwrap().strength = x, &[f32::NAN, 2.0, -1.0]),
+        ("noise", |s, x| s.noise.as_mut().unwrap().scale = x, &[f32::NAN, 0.0, -1.0]),
+        ("speed", |s, x| s.noise.as_mut().unwrap().speed = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ];
+    for (name, set, wrong) in sources {
+        for &x in wrong {
+            let mut bad = source();
+            set(&mut bad, x);
+            is_invalid(build(config(), Params::default(), bad.clone()), &format!("{name} = {x}"));
+            let mut solver = build(config(), Params::default(), source()).unwrap();
+            is_invalid(solver.set_sources(vec![source(), bad]), &format!("{name} = {x}"));
+            assert_eq!(solver.sources(), [source()], "{name} = {x}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_that_is_no_number_is_refused() {
+    let configs: [(&str, Set<Config>, &[f32]); 9] = [
+        ("tolerance", |c, x| c.tolerance = x, &[f32::NAN, f32::INFINITY, 0.0, -1.0]),
+        ("cfl", |c, x| c.time.cfl = x, &[f32::NAN, f32::INFINITY, 0.0, -1.0]),
+        ("max_substeps", |c, x| c.time.max_substeps = x as u32, &[0.0]),
+        ("sweeps", |c, x| c.projection = Projection::GaussSeidel { sweeps: x as u32 }, &[0.0]),
+        ("held", |c, x| c.held[0][0] = Some(x), &NO_NUMBERS),
+        ("wall", |c, x| c.sides[0][0] = BoundaryCondition::NoSlip([0.0, x, 0.0]), &NO_NUMBERS),
+        ("inflow", |c, x| c.sides[0][0] = inflow(x, 0.0), &NO_NUMBERS),
+        ("contents", |c, x| c.sides[0][0] = inflow(1.0, x), &NO_NUMBERS),
+        ("threshold", |c, x| c.follow.threshold = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ];
+    for (name, set, wrong) in configs {
+        for &x in wrong {
+            let mut bad = config();
+            set(&mut bad, x);
+            is_invalid(build(bad, Params::default(), source()), &format!("{name} = {x}"));
+        }
+    }
+}
+
+fn inflow(velocity: f32, smoke: f32) -> BoundaryCondition {
+    BoundaryCondition::Inflow(Inflow { velocity: [velocity, 0.0, 0.0], scalars: [smoke; 4] })
+}
+
+#[test]
+fn forces_that_no_air_can_feel_are_refused() {
+    let wind = || Force::new(ForceField::Wind([1.0, 0.0, 0.0]));
+    let point = |radius, falloff| ForceField::Point { center: [0.2; 3], radius, falloff, strength: 1.0 };
+    let vortex = |axis| ForceField::Vortex { center: [0.2; 3], axis, radius: 0.1, strength: 1.0 };
+    let within = |radius| Some(Region::sphere([0.2; 3], radius));
+    let bad = [
+        Force::new(ForceField::Wind([0.0, f32::NAN, 0.0])),
+        Force::new(point(f32::INFINITY, 1)),
+        Force::new(point(-1.0, 1)),
+        Force::new(point(0.1, u32::MAX)),
+        Force::new(vortex([0.0, 2.0, 0.0])),
+        Force::new(vortex([0.0; 3])),
+        Force { drive: Drive::Approach { rate: -1.0 }, ..wind() },
+        Force { within: within(-1.0), ..wind() },
+        Force { start: f32::NAN, ..wind() },
+        Force { stop: f32::NAN, ..wind() },
+    ];
+    for force in bad {
+        let mut solver = build(config(), Params::default(), source()).unwrap();
+        solver.set_forces(vec![wind()]).unwrap();
+        is_invalid(solver.set_forces(vec![force.clone()]), &format!("{force:?}"));
+        assert_eq!(solver.forces(), [wind()], "{force:?}");
+    }
+}
+
+#[test]
+fn dabs_and_fills_that_are_no_numbers_are_refused_and_leave_no_trace() {
+    let dab = Dab { center: [0.2; 3], radius: 0.1, add: [1.0; 4], push: [0.0; 3], erase: 0.0 };
+    let dabs = [
+        Dab { center: [0.2, f32::NAN, 0.2], ..dab },
+        Dab { radius: f32::INFINITY, ..dab },
+        Dab { radius: 0.0, ..dab },
+        Dab { add: [f32::NAN, 0.0, 0.0, 0.0], ..dab },
+        Dab { push: [0.0, f32::INFINITY, 0.0], ..dab },
+        Dab { erase: f32::NAN, ..dab },
+        Dab { erase: 2.0, ..dab },
+    ];
+    let fill = Fill {
+        region: Region::sphere([0.2; 3], 0.1),
+        scalars: [Some(1.0), None, None, None],
+        velocity: None,
+        noise: None,
+    };
+    let fills = [
+        Fill { scalars: [None, None, None, Some(f32::NAN)], ..fill.clone() },
+        Fill { velocity: Some([f32::INFINITY, 0.0, 0.0]), ..fill.clone() },
+        Fill { region: Region::sphere([0.2; 3], f32::NAN), ..fill.clone() },
+        Fill { noise: Some(Noise { strength: 0.5, scale: 0.0, speed: 0.0, seed: 0 }), ..fill.clone() },
+    ];
+    let mut solver = build(config(), Params::default(), source()).unwrap();
+    for dab in &dabs {
+        is_invalid(solver.dab(dab), &format!("{dab:?}"));
+    }
+    for bad in fills {
+        is_invalid(solver.fill_regions(&[fill.clone(), bad.clone()]), &format!("{bad:?}"));
+    }
+    assert!(
+        solver.scalars().as_flattened().iter().chain(solver.velocity().iter().flatten()).all(|x| *x == 0.0)
+    );
+    solver.dab(&dab).unwrap();
+    solver.fill_regions(&[fill]).unwrap();
+    assert!(solver.stats().mass[0] > 0.0);
+}
+
+#[test]
+fn the_greatest_numbers_and_growth_are_values() {
+    let growing = Params { cooling: -0.5, friction: -0.5, vorticity: -0.5, ..Params::default() };
+    build(config(), growing, source()).unwrap().step(0.01).unwrap();
+    let params = Params { viscosity: f32::MAX, conduction: f32::MAX, cooling: f32::MAX, ..Params::default() };
+    let for_ever = Source { start: f32::NEG_INFINITY, stop: f32::INFINITY, ..source() };
+    let mut config = Config { held: [[None; 2], [Some(-20.0), None], [None; 2]], ..config() };
+    (config.time.cfl, config.follow.limit) = (f32::MAX, f32::INFINITY);
+    build(config, params, for_ever).unwrap().step(0.01).unwrap();
+}
