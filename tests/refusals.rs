@@ -193,3 +193,10 @@ fn the_greatest_numbers_and_growth_are_values() {
     (config.time.cfl, config.follow.limit) = (f32::MAX, f32::INFINITY);
     build(config, params, for_ever).unwrap().step(0.01).unwrap();
 }
+
+#[test]
+fn an_empty_box_is_not_said_to_be_too_large() {
+    let config = Config { dims: Dims { nx: 0, ny: 8, nz: 8 }, ..config() };
+    let refused = build(config, Params::default(), source()).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("is empty") && !refused.contains("too many"), "{refused}");
+}

@@ -17,8 +17,8 @@ pub enum SolverError {
     /// [`Config::detail`](super::Config::detail) is not within its range.
     #[error("a detail of {0} is impossible; it must be 1 to {most}", most = super::MOST_DETAIL)]
     Detail(usize),
-    /// The grid of the smoke is too large.
-    #[error("the smoke of this detail has too many cells: {0}")]
+    /// The grid of the smoke, [`Config::detail`](super::Config::detail) times as fine as the box, is empty or too large.
+    #[error("the smoke has no such grid: {0}")]
     Smoke(#[from] GridError),
     /// Only one of the two sides of an axis (0, 1, 2 for x, y, z) is periodic.
     #[error("only one {} side is periodic; make both so", ["x", "y", "z"][*.axis % 3])]
