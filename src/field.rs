@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn probes_read_points_lines_and_means() {
         let solver = turning();
-        let read = |place| Probe::new("p", &[Field::Green, Field::Red], place).measure(&solver);
+        let read = |place| Probe::new("p", &[Field::Green, Field::Red], place).measure(&solver).unwrap();
         let point = read(ProbePlace::Point([0.2, 0.3, 0.4]));
         close(point[0].values[0], 0.3, "green at a point");
         let line = read(ProbePlace::Line { from: [0.1, 0.2, 0.3], to: [0.5, 0.2, 0.3], points: 5 });

@@ -1,6 +1,8 @@
 //! Probes: fields and their products at a point, along a line, or averaged over a plane, a box or a side, what flows through
 //! a plane, what a wall gives to the air, and the force on a solid and its heat, while a run goes on.
 
+use thiserror::Error;
+
 use crate::field::Field;
 use crate::solver::Solver;
 
@@ -78,6 +80,51 @@ pub enum ProbePlace {
     Solid(usize),
 }
 
+impl ProbePlace {
+    /// Coordinates that it is given by \[m\].
+    fn coordinates(self) -> Vec<f32> {
+        match self {
+            Self::Point(p) => p.to_vec(),
+            Self::Line { from, to, .. } | Self::Box { low: from, high: to } => [from, to].concat(),
+            Self::Plane { at, .. } => vec![at],
+            Self::Side { .. } | Self::Solid(_) => vec![],
+        }
+    }
+}
+
+/// Why a probe cannot measure.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ProbeError {
+    /// A quantity that there is not at the place of the probe.
+    #[error("{place:?} has no {quantity:?}; {cure}")]
+    NoQuantity {
+        /// The quantity.
+        quantity: ProbeQuantity,
+        /// The place.
+        place: ProbePlace,
+        /// Where it is measured, or what is measured there.
+        cure: &'static str,
+    },
+    /// An axis other than 0, 1, 2, or an end other than 0 and 1.
+    #[error("{0:?} is no place; an axis is 0, 1 or 2 for x, y or z, an end is 0 or 1")]
+    NoAxis(ProbePlace),
+    /// A solid that the solver does not have.
+    #[error("there is no solid {solid}; the solver has {solids}, counted from 0")]
+    NoSolid {
+        /// Its number.
+        solid: usize,
+        /// Number of solids.
+        solids: usize,
+    },
+    /// A line of fewer than two points.
+    #[error("a line of {0} points has no ends; take 2 points or more")]
+    FewPoints(u32),
+    /// A place with a coordinate that is NaN or infinite.
+    #[error("{0:?} is nowhere; its coordinates must be finite")]
+    NotFinite(ProbePlace),
+}
+
 /// Instants at which a probe measures, beside the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -91,6 +138,24 @@ pub enum Every {
 }
 
 impl ProbeQuantity {
+    /// Where it is measured instead, or what is measured there instead, unless it is measured at `place`.
+    fn cure(&self, place: ProbePlace) -> Option<&'static str> {
+        let (cure, is_measured) = match (self, place) {
+            (Self::Product(_), ProbePlace::Solid(_)) => ("of a solid there are Force and HeatFlow", false),
+            (Self::Product(_), _) => ("", true),
+            (Self::Flow, place) => {
+                ("it goes through a ProbePlace::Plane", matches!(place, ProbePlace::Plane { .. }))
+            }
+            (Self::HeatFlux | Self::Shear, place) => {
+                ("it is that of a ProbePlace::Side", matches!(place, ProbePlace::Side { .. }))
+            }
+            (Self::HeatFlow | Self::Force, place) => {
+                ("it is that of a ProbePlace::Solid", matches!(place, ProbePlace::Solid(_)))
+            }
+        };
+        (!is_measured).then_some(cure)
+    }
+
     /// The names of its columns.
     fn columns(&self) -> Vec<String> {
         let names: &[&str] = match self {
@@ -165,8 +230,41 @@ impl Probe {
         }
     }
 
+    /// Fails if it cannot measure in `solver`.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn check(&self, solver: &Solver) -> Result<(), ProbeError> {
+        let (place, solids) = (self.place, solver.solids().len());
+        match place {
+            ProbePlace::Plane { axis: 3.., .. }
+            | ProbePlace::Side { axis: 3.., .. }
+            | ProbePlace::Side { end: 2.., .. } => return Err(ProbeError::NoAxis(place)),
+            ProbePlace::Solid(solid) if solid >= solids => return Err(ProbeError::NoSolid { solid, solids }),
+            ProbePlace::Line { points: points @ ..2, .. } => return Err(ProbeError::FewPoints(points)),
+            _ if place.coordinates().iter().any(|x| !x.is_finite()) => {
+                return Err(ProbeError::NotFinite(place));
+            }
+            _ => {}
+        }
+        let refused = |quantity: &ProbeQuantity| {
+            let cure = quantity.cure(place)?;
+            Some(ProbeError::NoQuantity { quantity: quantity.clone(), place, cure })
+        };
+        self.quantities.iter().find_map(refused).map_or(Ok(()), Err)
+    }
+
     /// Measures now: one reading, or one for each point of a line.
-    pub fn measure(&self, solver: &Solver) -> Vec<Reading> {
+    ///
+    /// # Errors
+    /// As of [`check`](Self::check): those of a checked scene never fail.
+    pub fn measure(&self, solver: &Solver) -> Result<Vec<Reading>, ProbeError> {
+        self.check(solver)?;
+        Ok(self.readings(solver))
+    }
+
+    /// As [`measure`](Self::measure), for a probe that has been checked.
+    pub(crate) fn readings(&self, solver: &Solver) -> Vec<Reading> {
         let read = |at: Option<[f32; 3]>| {
             let values = self.quantities.iter().flat_map(|quantity| self.read(quantity, at, solver));
             Reading { at, values: values.collect() }
@@ -248,7 +346,7 @@ impl Probe {
                 let parts = [solver.solid_forces(), solver.solid_pressures(), solver.solid_torques()].map(of);
                 parts.as_flattened().iter().map(|x| *x as f32).collect()
             }
-            _ => unreachable!("a scene has checked that {quantity:?} can be measured at {:?}", self.place),
+            _ => unreachable!("{quantity:?} at {:?} is refused before", self.place),
         }
     }
 }
@@ -385,8 +483,9 @@ mod tests {
 
     fn read(solver: &Solver, quantity: ProbeQuantity, place: ProbePlace) -> Vec<f32> {
         let probe = Probe { quantities: vec![quantity], ..Probe::new("p", &[], place) };
-        assert_eq!(probe.columns().len(), 1 + probe.measure(solver)[0].values.len());
-        probe.measure(solver).remove(0).values
+        let mut readings = probe.measure(solver).unwrap();
+        assert_eq!(probe.columns().len(), 1 + readings[0].values.len());
+        readings.remove(0).values
     }
 
     fn assert_close(got: f32, want: f32, what: &str) {
@@ -461,6 +560,30 @@ mod tests {
             let shear = at(ProbeQuantity::Shear);
             assert_close(shear[0], 0.3 * 0.7, "shear");
             assert_eq!(shear[1..], [0.0; 2]);
+        }
+    }
+
+    #[test]
+    fn a_probe_that_cannot_measure_says_why() {
+        let solver = solver(Default::default(), Default::default());
+        let (point, side) = (ProbePlace::Point([0.1; 3]), ProbePlace::Side { axis: 0, end: 0 });
+        let line = |points| ProbePlace::Line { from: [0.0; 3], to: [0.5; 3], points };
+        let red = || ProbeQuantity::Product(vec![Field::Red]);
+        let wrong = [
+            (ProbeQuantity::Flow, point, "goes through a ProbePlace::Plane"),
+            (ProbeQuantity::Shear, line(5), "that of a ProbePlace::Side"),
+            (ProbeQuantity::Force, side, "that of a ProbePlace::Solid"),
+            (ProbeQuantity::Force, ProbePlace::Solid(0), "there is no solid 0; the solver has 0"),
+            (red(), ProbePlace::Plane { axis: 3, at: 0.1 }, "an axis is 0, 1 or 2"),
+            (red(), ProbePlace::Side { axis: 0, end: 2 }, "an end is 0 or 1"),
+            (red(), line(1), "a line of 1 points"),
+            (red(), line(0), "a line of 0 points"),
+            (red(), ProbePlace::Point([0.1, f32::NAN, 0.1]), "must be finite"),
+        ];
+        for (quantity, place, reason) in wrong {
+            let probe = Probe { quantities: vec![quantity], ..Probe::new("p", &[], place) };
+            let error = probe.measure(&solver).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
         }
     }
 

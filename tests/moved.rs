@@ -120,7 +120,7 @@ fn probes_of_a_box_that_has_moved_measure_in_the_same_places() {
     let fields = [Field::Red, Field::Temperature, Field::U, Field::W];
     for detail in [1, 2] {
         let solvers = both(detail);
-        let read = |probe: &Probe| solvers.each_ref().map(|solver| probe.measure(solver));
+        let read = |probe: &Probe| solvers.each_ref().map(|solver| probe.measure(solver).unwrap());
         let point = ProbePlace::Point([2.13, 1.98, 2.02]);
         let line = ProbePlace::Line { from: [1.7, 1.9, 2.1], to: [2.6, 1.8, 2.2], points: 19 };
         let block = ProbePlace::Box { low: [1.9, 1.8, 2.0], high: [2.3, 2.1, 2.4] };

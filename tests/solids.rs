@@ -464,7 +464,7 @@ fn planes_that_solids_cut_measure_the_flux() {
     solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
     let through = |x: f32| {
         let place = ProbePlace::Plane { axis: 0, at: x };
-        Probe::new("p", &[Field::U], place).measure(&solver)[0].values[0]
+        Probe::new("p", &[Field::U], place).measure(&solver).unwrap()[0].values[0]
     };
     let [clear, cut, between, last] = [0.0, 0.6, 0.55, 1.2].map(through);
     println!("through the side {clear}, {last}, the ball's middle {cut}, between faces {between}");

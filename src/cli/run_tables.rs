@@ -64,12 +64,12 @@ impl Series {
         }
         let (Some(csv), solver) = (csv, run.solver()) else { return Ok(()) };
         if let Some(mean) = mean.as_mut().filter(|_| solver.stats().step > 0) {
-            mean.add(solver, || probe.measure(solver).into_iter().flat_map(|reading| reading.values));
+            mean.add(solver, || probe.readings(solver).into_iter().flat_map(|reading| reading.values));
         }
         if !due {
             return Ok(());
         }
-        let mut readings = probe.measure(solver);
+        let mut readings = probe.readings(solver);
         if let Some(mean) = mean {
             let Some(values) = mean.values() else { return Ok(()) };
             readings

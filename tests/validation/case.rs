@@ -62,7 +62,7 @@ impl Case {
     /// The first field of the line probe `name`: coordinates along `axis` \[m\], and values.
     pub fn line(&self, name: &str, axis: usize) -> (Vec<f64>, Vec<f64>) {
         let probe = self.scene.probes.iter().find(|probe| probe.name == name).expect("a probe");
-        let readings = probe.measure(&self.solver);
+        let readings = probe.measure(&self.solver).unwrap();
         let at = |r: &updraft::probe::Reading| f64::from(r.at.expect("a line")[axis]);
         readings.iter().map(|r| (at(r), f64::from(r.values[0]))).unzip()
     }

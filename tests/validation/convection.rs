@@ -118,7 +118,7 @@ fn cylinder(rayleigh: f64, n: usize, step: f64, seconds: u32, changes: &[&str]) 
     ];
     let set: Vec<&str> = set.iter().map(String::as_str).chain(changes.iter().copied()).collect();
     let case = Case::new("hot-cylinder", &set, grid([n, n, 1], 1.0 / n as f64)).run(seconds);
-    let heat = f64::from(case.scene.probes[0].measure(&case.solver)[0].values[0]);
+    let heat = f64::from(case.scene.probes[0].measure(&case.solver).unwrap()[0].values[0]);
     heat * n as f64 / (2.0 * kappa)
 }
 

@@ -76,7 +76,7 @@ fn air_between_a_cylinder_that_turns_and_a_tube_goes_round_as_taylor_says() {
 fn array(a: f64, frames: u32) -> f64 {
     let radius = format!("solid.0.shape.sphere.radius={a}");
     let case = Case::new("spheres", &[&radius], vec![]).run(frames);
-    let through = &case.scene.probes[0].measure(&case.solver)[0].values[0];
+    let through = &case.scene.probes[0].measure(&case.solver).unwrap()[0].values[0];
     0.1 / (6.0 * PI * a * f64::from(*through))
 }
 
