@@ -493,6 +493,12 @@ fn a_finished_run_is_drawn_without_simulating_it_again() {
             ["live", "stored"].map(|name| pixels(&dir.path().join(format!("{name}.{frame}.png"))));
         assert_eq!(live, stored, "frame {frame}");
     }
+    // `.` has the name of the folder that it means.
+    done(&dir.path().join("run"), &["render", "--from", ".", "--frames", "5", "--size", "32x24", "--cpu"]);
+    assert!(
+        dir.path().join("run/updraft-frames/run.0005.png").exists(),
+        "pictures are called as the folder is"
+    );
     std::fs::remove_file(dir.path().join("run/fields.0005.npz")).unwrap();
     let missing = updraft(dir.path(), &["render", "--from", "run", "--frames", "5-6", "--out", "m.####.png"]);
     refused(&missing, "run/fields.0005.npz is missing");

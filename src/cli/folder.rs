@@ -1,5 +1,6 @@
 //! The folder of a simulated run: file names, and reading frames back.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use half::f16;
@@ -25,6 +26,12 @@ pub struct RunFolder {
     run: Option<RunNumbers>,
 }
 
+/// The name of the folder at `path`; that of the folder that `.` and `..` mean.
+pub fn name_of(path: &Path) -> Option<OsString> {
+    let named = path.file_name().map(OsString::from);
+    named.or_else(|| path.canonicalize().ok()?.file_name().map(OsString::from))
+}
+
 impl RunFolder {
     /// The folder at `path`, which may not exist.
     pub fn at(path: &Path) -> Self {
@@ -44,7 +51,7 @@ impl RunFolder {
         // The initial fields no longer matter.
         let changes = [&["initial={}".to_owned()], changes].concat();
         let mut scene = common.with_sets_of_config(acts_on_pictures).scene(&name, &changes)?;
-        scene.name = path.file_name().map_or(scene.name, |name| name.to_string_lossy().into_owned());
+        scene.name = name_of(path).map_or(scene.name, |name| name.to_string_lossy().into_owned());
         // An override may give a film another frame rate, but not the frames. Lists cost time, and say nothing here.
         let lists = ["source", "force", "solid", "light", "probe"].map(|list| format!("{list}=[]"));
         let stored = Scene::load_shared(&name, &[&changes[..1], &lists].concat(), common.share)?;

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::folder::{RunFolder, name_of};
 use super::frames::{Frames, value_of};
+use super::run_flow::RunFlow;
 use super::run_options::RunOptions;
 use super::simulate::{self, Detail};
 use super::simulate_args::{Format, Precision, SimulateArgs};
-use super::{CliError, Common, folder::RunFolder, run_flow::RunFlow};
+use super::{CliError, Common};
 use crate::field::Field;
 use crate::parameter::{self, Subject, Worded};
 use crate::scene::Scene;
@@ -117,11 +119,7 @@ fn beside(dir: &Path) -> PathBuf {
     };
     match dir.file_name() {
         Some(name) => dir.with_file_name(with_end(name)),
-        // `.` and `..` have the name of the folder that they mean.
-        None => {
-            let name = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_owned()));
-            dir.join("..").join(with_end(&name.unwrap_or_else(|| "updraft-run".into())))
-        }
+        None => dir.join("..").join(with_end(&name_of(dir).unwrap_or_else(|| "updraft-run".into()))),
     }
 }
 
