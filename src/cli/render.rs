@@ -30,7 +30,7 @@ pub struct RenderArgs {
     #[arg(long, value_name = "WxH", allow_hyphen_values = true)]
     size: Option<Size>,
     /// Files to write: .png or .exr (linear, with alpha and depth) with #### or %04d for the frame; or one .apng,
-    /// .mp4, .webm or .gif
+    /// .mp4, .webm or .gif, which shows `time.frame_rate` of the written frames a second: with A-B:STEP it runs STEP times as fast
     /// [default: updraft-frames/SCENE.####.png]
     #[arg(long, value_name = "PATTERN")]
     out: Option<Pattern>,
