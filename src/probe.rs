@@ -29,11 +29,12 @@ pub enum ProbeQuantity {
     Product(Vec<Field>),
     /// Flux through a plane \[m³/s\], along its axis.
     Flow,
-    /// Heat that a side gives to the air, −κ ∂T/∂n with n into the box \[K m/s\].
+    /// Heat that a side gives to the air, −κ ∂T/∂n with n into the box \[K m/s\]; see [`Solver::side_heat`].
     HeatFlux,
     /// Heat that a solid gives to the air \[K m³/s\]; see [`Solver::solid_heat`].
     HeatFlow,
-    /// Stress of the air on a side over the air's density, ν ∂u/∂n with n into the box \[m²/s²\], along x, y and z.
+    /// Stress of the air on a side over the air's density, ν ∂u/∂n with n into the box \[m²/s²\], along x, y and z; see
+    /// [`Solver::side_shear`].
     Shear,
     /// The force on a solid \[m⁴/s²\], the part of the pressure in it, and the torque \[m⁵/s²\]; see
     /// [`Solver::solid_forces`] and [`Solver::solid_torques`].
@@ -328,13 +329,17 @@ impl Probe {
                 vec![across * plane_mean(solver, &[Field::STORED[axis]], axis, at)]
             }
             (ProbeQuantity::HeatFlux, ProbePlace::Side { axis, end }, _) => {
+                // Before the first step only the slope is known.
+                let slope = || slope_at_side(solver, Field::Temperature, axis, end);
                 let kappa = solver.params().conduction;
-                vec![-kappa * slope_at_side(solver, Field::Temperature, axis, end)]
+                vec![solver.side_heat().map_or_else(|| -kappa * slope(), |heat| heat[axis][end] as f32)]
             }
             (ProbeQuantity::Shear, ProbePlace::Side { axis, end }, _) => {
-                let along = |c: usize| match c == axis {
-                    true => 0.0,
-                    false => solver.params().viscosity * slope_at_side(solver, Field::STORED[c], axis, end),
+                let (shear, nu) = (solver.side_shear(), solver.params().viscosity);
+                let along = |c: usize| match shear {
+                    _ if c == axis => 0.0,
+                    Some(shear) => shear[axis][end][c] as f32,
+                    None => nu * slope_at_side(solver, Field::STORED[c], axis, end),
                 };
                 vec![along(0), along(1), along(2)]
             }
@@ -471,7 +476,11 @@ fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::solver::{BoundaryCondition, Config, Params};
+    use crate::solver::{
+        BoundaryCondition, Config, Force, ForceField, Inflow, Integrator, Params, Profile, Shape, SideValues,
+        Solid,
+    };
+    use std::sync::Arc;
 
     const H: f32 = 0.1;
 
@@ -602,5 +611,178 @@ mod tests {
         }
         assert_eq!(due[0], (0..=10).collect::<Vec<_>>());
         assert_eq!(due[1..], [vec![0, 3, 6, 9], vec![0, 3, 5, 8, 10], vec![0, 5, 10]]);
+    }
+
+    const INTEGRATORS: [Integrator; 3] =
+        [Integrator::Projection, Integrator::Trapezoid, Integrator::Reflection];
+
+    /// Air without buoyancy, cooling and confinement.
+    fn plain() -> Params {
+        Params { vorticity: 0.0, heat_buoyancy: 0.0, cooling: 0.0, ..Params::default() }
+    }
+
+    fn wind(acceleration: [f32; 3]) -> Force {
+        Force::new(ForceField::Wind(acceleration))
+    }
+
+    /// Between walls half the force on the air pulls at each. The shear was off by a third with the trapezoidal rule, by 30 % with
+    /// reflection and by a factor of 2 with projection.
+    #[test]
+    fn the_shear_of_a_driven_flow_balances_the_force() {
+        let around = [BoundaryCondition::Periodic; 2];
+        let walls = [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::NoSlip([0.3, 0.0, -0.2])];
+        for integrator in INTEGRATORS {
+            for dt in [0.01, 0.04, 0.5] {
+                let dims = Dims::new([4, 20, 1]).unwrap();
+                let sides = [around, walls, around];
+                let config = Config { sides, integrator, threads: 1, ..Config::new(dims, 0.02) };
+                let params = Params { viscosity: 0.05, ..plain() };
+                let mut solver = Solver::new(config, params, vec![]).unwrap();
+                solver.set_forces(vec![wind([2.0, 0.0, 0.0])]);
+                while solver.stats().time < 8.0 {
+                    solver.step(dt).unwrap();
+                }
+                for (end, of_lid) in [1.0, -1.0].into_iter().enumerate() {
+                    let shear = read(&solver, ProbeQuantity::Shear, ProbePlace::Side { axis: 1, end });
+                    let want = [0.4 + of_lid * 0.05 * 0.3 / 0.4, 0.0, of_lid * 0.05 * -0.2 / 0.4];
+                    for (got, want) in shear.into_iter().zip(want) {
+                        assert!(
+                            (got - want).abs() < 1e-4,
+                            "{integrator:?}, {dt} s, end {end}: {got}, not {want}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Walls of 30 and 80 K around air that cools: the probes read −3.27 and 9.24.
+    #[test]
+    fn walls_give_the_heat_that_cools_away() {
+        let around = [BoundaryCondition::Periodic; 2];
+        for integrator in INTEGRATORS {
+            let sides = [around, [BoundaryCondition::Closed; 2], around];
+            let held = [[None; 2], [Some(30.0), Some(80.0)], [None; 2]];
+            let dims = Dims::new([8, 20, 8]).unwrap();
+            let config = Config { sides, held, integrator, threads: 2, ..Config::new(dims, 0.02) };
+            let params = Params { conduction: 0.05, cooling: 0.5, ..plain() };
+            let mut solver = Solver::new(config, params, vec![]).unwrap();
+            let mut faded = 0.0;
+            for _ in 0..250 {
+                let before = solver.stats().faded.unwrap_or_default()[3];
+                solver.step(0.04).unwrap();
+                faded = (solver.stats().faded.unwrap()[3] - before) / 0.04 / 0.16_f64.powi(2);
+            }
+            let [low, high] = [0, 1]
+                .map(|end| read(&solver, ProbeQuantity::HeatFlux, ProbePlace::Side { axis: 1, end })[0]);
+            // T = A cosh(my) + B sinh(my) with m² = 0.5/0.05.
+            let m = 10.0_f64.sqrt();
+            let b = (80.0 - 30.0 * (0.4 * m).cosh()) / (0.4 * m).sinh();
+            let slopes = [b, 30.0 * (0.4 * m).sinh() + b * (0.4 * m).cosh()].map(|slope| slope * m);
+            for (got, want) in [(low, -0.05 * slopes[0]), (high, 0.05 * slopes[1])] {
+                assert!((f64::from(got) / want - 1.0).abs() < 0.03, "{integrator:?}: {got}, not {want}");
+            }
+            assert!((f64::from(low + high) / faded - 1.0).abs() < 1e-4, "{low} + {high}, not {faded}");
+        }
+    }
+
+    /// A side that varies along x and in time.
+    #[derive(Debug)]
+    struct Wave(usize);
+
+    impl SideValues for Wave {
+        fn gives(&self, quantity: usize) -> bool {
+            quantity == self.0
+        }
+
+        fn fill(&self, _: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]) {
+            out.iter_mut()
+                .zip(at)
+                .for_each(|(out, at)| *out = 20.0 * (3.0 * time as f32 + 5.0 * at[0]).sin());
+        }
+    }
+
+    /// In each step of an unsteady flow: at walls of several temperatures that meet in edges, one by a formula, on finer smoke and
+    /// beside a solid.
+    #[test]
+    fn the_heat_of_all_walls_is_that_of_the_budget() {
+        let held = [[Some(40.0), None], [Some(10.0), Some(0.0)], [None, Some(70.0)]];
+        for (detail, with_solid) in [(1, false), (2, false), (1, true), (2, true)] {
+            let dims = Dims::new([14, 12, 10]).unwrap();
+            let config = Config {
+                held,
+                detail,
+                threads: 2,
+                sides: [[BoundaryCondition::Closed; 2]; 3],
+                ..Config::new(dims, 0.05)
+            };
+            let params = Params { conduction: 0.02, cooling: 0.3, ..plain() };
+            let mut solver = Solver::new(config, params, vec![]).unwrap();
+            solver.set_profiles(vec![Profile { axis: 1, end: 1, values: Arc::new(Wave(6)) }]);
+            if with_solid {
+                let ball = Solid::new(Shape::Sphere { radius: 0.12 }, [0.3, 0.3, 0.25]);
+                solver.set_solids(vec![ball]).unwrap();
+            }
+            for step in 0..6 {
+                let before = solver.stats().left.unwrap_or_default()[3];
+                solver.step(0.05).unwrap();
+                let left = (solver.stats().left.unwrap()[3] - before) / 0.05;
+                let mut given = 0.0;
+                for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+                    let area = 14.0 * 12.0 * 10.0 / dims.array()[axis] as f32 * 0.05 * 0.05;
+                    given += area * read(&solver, ProbeQuantity::HeatFlux, ProbePlace::Side { axis, end })[0];
+                }
+                let apart = (f64::from(given) + left).abs();
+                let case = format!("detail {detail}, solid {with_solid}, step {step}");
+                assert!(apart < 2e-4 * left.abs() + 1e-4, "{case}: {given} given, {} came", -left);
+            }
+        }
+    }
+
+    /// The momentum of air that is set in motion from rest is what its walls and the wind gave to it, in each step.
+    #[test]
+    fn the_shear_of_all_walls_is_what_the_air_gains() {
+        let around = [BoundaryCondition::Periodic; 2];
+        let plate = |u: f32| BoundaryCondition::NoSlip([u, 0.0, 0.0]);
+        for integrator in INTEGRATORS {
+            let dims = Dims::new([4, 12, 10]).unwrap();
+            let sides = [around, [plate(1.0), plate(-0.5)], [plate(0.0), plate(2.0)]];
+            let config = Config { sides, integrator, threads: 2, ..Config::new(dims, 0.1) };
+            let mut solver = Solver::new(config, Params { viscosity: 0.05, ..plain() }, vec![]).unwrap();
+            solver.set_forces(vec![wind([0.7, 0.0, 0.0])]);
+            let momentum = |solver: &Solver| {
+                let cells = (0..120).map(|n| solver.layout().at(1, n % 12, n / 12));
+                cells.map(|at| f64::from(solver.velocity()[0][at])).sum::<f64>() * 0.01
+            };
+            for step in 0..5 {
+                let before = momentum(&solver);
+                solver.step(0.1).unwrap();
+                let gained = (momentum(&solver) - before) / 0.1;
+                let shear = |axis: usize, end: usize| {
+                    f64::from(read(&solver, ProbeQuantity::Shear, ProbePlace::Side { axis, end })[0])
+                };
+                let walls = -(shear(1, 0) + shear(1, 1)) * 1.0 - (shear(2, 0) + shear(2, 1)) * 1.2;
+                // The first step of the trapezoidal rule, too, applies the whole force.
+                let want = walls + 0.7 * 1.2;
+                assert!((gained - want).abs() < 1e-4, "{integrator:?}, step {step}: {gained}, not {want}");
+            }
+        }
+    }
+
+    /// The row of faces on the inflow counts too. In the first instant the other rows take 4/3 of its stress: the air beside the plate
+    /// counts as ¾ of a cell.
+    #[test]
+    fn the_shear_of_a_plate_begins_at_the_inflow() {
+        let stream = Inflow { velocity: [1.0, 0.0, 0.0], scalars: [0.0; 4] };
+        let plate = [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::Closed];
+        let around = [BoundaryCondition::Periodic; 2];
+        let sides = [[BoundaryCondition::Inflow(stream), BoundaryCondition::Open], plate, around];
+        let config = Config { sides, threads: 1, ..Config::new(Dims::new([8, 6, 4]).unwrap(), 0.1) };
+        let mut solver = Solver::new(config, Params { viscosity: 0.01, ..plain() }, vec![]).unwrap();
+        solver.fill(|c, _| if c == 0 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
+        solver.step(1e-4).unwrap();
+        let shear = read(&solver, ProbeQuantity::Shear, ProbePlace::Side { axis: 1, end: 0 })[0];
+        let want = 0.2 * (7.5 * 4.0 / 3.0 + 0.5) / 8.0;
+        assert!((shear / want - 1.0).abs() < 1e-3, "{shear}, not {want}");
     }
 }

@@ -83,7 +83,7 @@ impl Diffusion {
         number: [f32; N],
         ends: &[LineBoundary<N>; 3],
     ) {
-        let Self { threads, system, shares, lags, .. } = self;
+        let Self { threads, system, shares, lags, gains, .. } = self;
         let Share { acts, response, values, along } = &mut shares[axis][end][part];
         let scratch = &mut *threads.mine();
         let [low, high] = other_axes(axis);
@@ -95,22 +95,22 @@ impl Diffusion {
             }
         }
         let [by_low, by_high, by_both] = along;
-        let mut solve = |plane: &mut [f32], direction: usize, other: usize| {
-            system.set(number, &ends[other], shape[direction]);
+        let mut solve = |plane: &mut [f32], direction: usize| {
+            let across = [low, high][1 - direction];
+            system.set(number, &ends[[low, high][direction]], shape[direction]);
             solve_lines::<N>(
                 plane,
                 shape,
                 direction,
-                |lines, change| {
-                    system.solve(&[[[0.0; WIDTH]; 2]; 2], lines, change);
-                },
+                |lines, change| system.solve(&[[[0.0; WIDTH]; 2]; 2], lines, change),
+                |line| gains.weight(across, line, count[across]),
                 scratch,
-            );
+            )
         };
-        solve(by_low, 0, low);
-        solve(by_high, 1, high);
+        let through_low = solve(by_low, 0);
+        let through_high = solve(by_high, 1);
         by_both.copy_from_slice(by_low);
-        solve(by_both, 1, high);
+        let high_after_low = solve(by_both, 1);
         // The order x, y, z gives E_y E_z to what x adds, E_z to what y adds.
         for (at, value) in values.iter_mut().enumerate() {
             let [one, by_low, by_high, by_both] = [*value, by_low[at], by_high[at], by_both[at]];
@@ -130,18 +130,34 @@ impl Diffusion {
             system.solve(&adds, line, change);
             response.resize(n * N, 0.0);
             response.chunks_exact_mut(N).zip(line).for_each(|(out, line)| out.copy_from_slice(&line[..N]));
+            // The other two axes' ends give what the planes gain along these axes, along the whole response.
+            let [less_low, less_high, less_after] = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0; 3]][axis];
+            for c in 0..N {
+                let points = response.chunks_exact(N).enumerate();
+                let whole: f64 = points.map(|(i, of)| gains.weight(axis, i, n) * f64::from(of[c])).sum();
+                for end in 0..2 {
+                    let through =
+                        [through_low, through_high, high_after_low].map(|sums| whole * sums[end][c]);
+                    gains.total[low][end][c] += (0.5 - less_low) * through[0];
+                    gains.total[high][end][c] +=
+                        (1.0 / 6.0 - less_high) * through[1] + (1.0 / 3.0 - less_after) * through[2];
+                }
+            }
         }
     }
 }
 
-/// Solves the lines along one direction of a plane of `shape`, N values each: `solve(lines, change)` for [`WIDTH`] floats at once.
+/// Solves the lines along one direction of a plane of `shape`, N values each: `solve(lines, change)` for [`WIDTH`] floats at once
+/// returns what they gain through their ends. Returns the sums of that, with the `weight` of each line.
 fn solve_lines<const N: usize>(
     plane: &mut [f32],
     shape: [usize; 2],
     direction: usize,
-    mut solve: impl FnMut(&mut [Wide], &mut [Wide]),
+    mut solve: impl FnMut(&mut [Wide], &mut [Wide]) -> [Wide; 2],
+    weight: impl Fn(usize) -> f64,
     scratch: &mut Scratch,
-) {
+) -> [[f64; N]; 2] {
+    let mut sums = [[0.0; N]; 2];
     let (n, lines) = (shape[direction], shape[1 - direction]);
     // Floats from point to point of a line, and from line to line.
     let [step, next] = [[1, shape[0]], [shape[0], 1]][direction].map(|points| points * N);
@@ -154,13 +170,19 @@ fn solve_lines<const N: usize>(
                 wide[line * N..][..N].copy_from_slice(&plane[place(i, line)..][..N]);
             }
         }
-        solve(values, change);
+        let gains = solve(values, change);
+        for (sums, gains) in sums.iter_mut().zip(&gains) {
+            for line in 0..some {
+                (0..N).for_each(|c| sums[c] += weight(first + line) * f64::from(gains[line * N + c]));
+            }
+        }
         for (i, wide) in values.iter().enumerate() {
             for line in 0..some {
                 plane[place(i, line)..][..N].copy_from_slice(&wide[line * N..][..N]);
             }
         }
     }
+    sums
 }
 
 /// Adds all shares that act: the response along the lines times the values across them.

@@ -158,14 +158,36 @@ impl<const N: usize> Lines<N> {
     /// Copies the values of a group's lines from a plane across the lines: N values for each line within `range`, those of the lower of
     /// the other two axes beside each other.
     pub fn read_across(&self, group: usize, plane: &[f32], range: [[isize; 2]; 3], to: &mut Wide) {
+        let (at, lines) = self.locate_across(group, range);
+        to[..lines * N].copy_from_slice(&plane[at * N..][..lines * N]);
+    }
+
+    /// Copies a value of each lane of a group into such a plane.
+    ///
+    /// # Safety
+    /// No two threads may write the same group of a plane at once.
+    #[allow(unsafe_code)]
+    pub unsafe fn write_across(
+        &self,
+        group: usize,
+        plane: &Shared<f32>,
+        range: [[isize; 2]; 3],
+        from: &Wide,
+    ) {
+        let (at, lines) = self.locate_across(group, range);
+        // SAFETY: groups share no line, and the caller keeps others from this one.
+        unsafe { plane.part(at * N, lines * N) }.copy_from_slice(&from[..lines * N]);
+    }
+
+    /// The first line of a group in a plane across all lines within `range`, and its number of lines.
+    fn locate_across(&self, group: usize, range: [[isize; 2]; 3]) -> (usize, usize) {
         let [wide, other] = self.across();
         let groups = self.count[wide].div_ceil(self.per_group());
         let from = (group % groups) * self.per_group();
         let lines = self.per_group().min(self.count[wide] - from);
         let skipped = |axis: usize| (self.first[axis] - range[axis][0]) as usize;
         let row = group / groups + skipped(other);
-        let at = row * (range[wide][1] - range[wide][0]) as usize + from + skipped(wide);
-        to[..lines * N].copy_from_slice(&plane[at * N..][..lines * N]);
+        (row * (range[wide][1] - range[wide][0]) as usize + from + skipped(wide), lines)
     }
 
     /// Copies a group back.

@@ -217,7 +217,8 @@ impl Rows {
 }
 
 impl<const N: usize> Cut<'_, N> {
-    /// Both stages, in place; `adds` of each is added at the ends, `rows` and `change` are working memory.
+    /// Both stages, in place; `adds` of each is added at the ends, `rows` and `change` are working memory. Returns what the lines have
+    /// gained through each end.
     pub fn solve(
         mut self,
         system: &System,
@@ -225,17 +226,22 @@ impl<const N: usize> Cut<'_, N> {
         rows: &mut Rows,
         values: &mut [Wide],
         change: &mut [Wide],
-    ) {
+    ) -> [Wide; 2] {
         self.fill(system, values.len(), rows);
         let is_ring = system.ends.is_none();
+        let mut gains = [[0.0; WIDTH]; 2];
         self.wall_flux.fill(0.0);
         for (stage, part) in STAGES.into_iter().enumerate() {
             rows.add_at_ends(values.len(), adds, stage);
             rows.right_hand_side(values, change);
             rows.solve(is_ring, change);
             self.give(part, &system.a, values, change);
+            if let Some(ends) = &system.ends {
+                rows.gain_at_ends(part, ends, &adds[stage], values, change, &mut gains);
+            }
             add(part, change, values);
         }
+        gains
     }
 
     fn fill(&self, system: &System, n: usize, rows: &mut Rows) {
@@ -298,6 +304,27 @@ impl Rows {
             for l in 0..WIDTH {
                 let before = if stage == 0 { 0.0 } else { adds[stage - 1][end][l] };
                 self.add[at][l] += self.ends[end][l] * (adds[stage][end][l] - before);
+            }
+        }
+    }
+
+    /// Adds to `gains` what a stage brings through the ends of the lines, times `part`.
+    fn gain_at_ends(
+        &self,
+        part: f32,
+        ends: &[Edge; 2],
+        adds: &[Wide; 2],
+        values: &[Wide],
+        change: &[Wide],
+        gains: &mut [Wide; 2],
+    ) {
+        for (end, at) in [0, values.len() - 1].into_iter().enumerate() {
+            for l in 0..WIDTH {
+                let (a, c) = (self.ends[end][l], l % LANES);
+                let after = values[at][l] + change[at][l];
+                let gain = a * ((ends[end].sign[c] * after + adds[end][l]) - after);
+                let deficit = if a > 0.0 { ends[end].deficit[c] } else { 0.0 };
+                gains[end][l] += part * (gain + deficit * change[at][l]);
             }
         }
     }

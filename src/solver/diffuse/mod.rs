@@ -18,11 +18,14 @@ use super::storage::row_passes::{PerThread, Shared};
 use crate::grid::{GHOST, Layout};
 
 mod axis_order;
+mod end_gains;
 mod line_groups;
 mod links;
 mod system;
 
 use axis_order::Share;
+use end_gains::EndGains;
+pub use end_gains::Gains;
 use line_groups::Lines;
 pub use links::{Link, Links};
 use system::System;
@@ -103,6 +106,8 @@ pub struct Diffusion {
     changes: [Vec<f32>; 2],
     /// Shares of a step from the instants of the stages to its end.
     lags: [f32; 2],
+    /// Gains of the lines through their ends.
+    gains: EndGains,
 }
 
 impl Diffusion {
@@ -114,6 +119,7 @@ impl Diffusion {
             shares: Default::default(),
             changes: Default::default(),
             lags: [0.0; 2],
+            gains: EndGains::default(),
         }
     }
 
@@ -161,7 +167,9 @@ impl Diffusion {
             ranks.to_columns(field.as_flattened_mut(), stack);
         }
         let own = own_range(layout, ranks, axis, range);
+        self.gains.prepare::<N>(axis, range, ends);
         self.solve(layout, field, axis, [own, range], number, (ends, varies), links, halt);
+        self.gains.collect::<N>(ranks, axis, [own, range]);
         if axis == 2 {
             ranks.to_planes(field.as_flattened_mut(), stack, false);
         }
@@ -180,13 +188,14 @@ impl Diffusion {
         links: Option<&mut Links<N>>,
         halt: &Halt,
     ) {
-        let Self { threads, system, changes, lags, .. } = self;
+        let Self { threads, system, changes, lags, gains, .. } = self;
         let lines = Lines::<N>::new(layout, axis, range);
         if lines.length == 0 {
             return;
         }
         system.set(number, ends, lines.length);
         let (field, system) = (Shared::new(field.as_flattened_mut()), &*system);
+        let gains = gains.share();
         let links = links.map(Links::share);
         (0..lines.groups()).into_par_iter().for_each(|group| {
             if halt.is_raised() {
@@ -217,9 +226,18 @@ impl Diffusion {
                     adds[end] = std::array::from_fn(|l| add[l] - lag * change[l]);
                 }
             }
-            match cut {
+            let gained = match cut {
                 Some(cut) => cut.solve(system, &adds, rows, values, change),
                 None => system.solve(&adds, values, change),
+            };
+            for (gains, gained) in gains.iter().zip(&gained) {
+                if let Some(gains) = gains {
+                    // SAFETY: each group comes once.
+                    #[allow(unsafe_code)]
+                    unsafe {
+                        lines.write_across(group, gains, all, gained);
+                    }
+                }
             }
             // SAFETY: as for `read`.
             #[allow(unsafe_code)]

@@ -63,6 +63,14 @@ impl Edge {
     fn beyond(&self, add: &Wide, last: &Wide) -> Wide {
         std::array::from_fn(|l| self.sign[l % LANES] * last[l] + add[l])
     }
+
+    /// Gains of lines through this end in a stage that changes their `last` values by `change`. They count as if the piece of the
+    /// line at the end were as wide as a cell, so that the gains through both ends are the change of the whole line.
+    fn gain(&self, a: &Lane, add: &Wide, last: &Wide, change: &Wide) -> Wide {
+        let after: Wide = std::array::from_fn(|l| last[l] + change[l]);
+        let beyond = self.beyond(add, &after);
+        std::array::from_fn(|l| a[l % LANES] * (beyond[l] - after[l]) + self.deficit[l % LANES] * change[l])
+    }
 }
 
 impl System {
@@ -101,22 +109,32 @@ impl System {
         std::array::from_fn(|l| beyond[l] - sign[l % LANES] * last[l])
     }
 
-    /// Both stages, in place; `adds` of each is added at the ends, `change` working memory.
-    pub fn solve(&self, adds: &Adds, values: &mut [Wide], change: &mut [Wide]) {
+    /// Both stages, in place; `adds` of each is added at the ends, `change` working memory. Returns what the lines have gained through
+    /// each end.
+    pub fn solve(&self, adds: &Adds, values: &mut [Wide], change: &mut [Wide]) -> [Wide; 2] {
         let n = values.len();
         let ratios = &self.ratios[..n];
+        let mut gains = [[0.0; WIDTH]; 2];
         for (part, adds) in STAGES.into_iter().zip(adds) {
-            let (first, last) = (&values[0], &values[n - 1]);
+            let before = [values[0], values[n - 1]];
+            let [first, last] = &before;
             let [below, above] = match &self.ends {
                 Some([low, high]) => [low.beyond(&adds[0], first), high.beyond(&adds[1], last)],
                 None => [*last, *first],
             };
             forward(ratios, cast_slice(&[below, above]), cast_slice(values), cast_slice_mut(change));
-            match self.ends {
-                Some(_) => backward(part, ratios, cast_slice(change), cast_slice_mut(values)),
+            match &self.ends {
+                Some(ends) => {
+                    backward(part, ratios, cast_slice_mut(change), cast_slice_mut(values));
+                    for (end, at) in [0, n - 1].into_iter().enumerate() {
+                        let gain = ends[end].gain(&self.a, &adds[end], &before[end], &change[at]);
+                        (0..WIDTH).for_each(|l| gains[end][l] += part * gain[l]);
+                    }
+                }
                 None => self.ring.backward(part, ratios, change, values),
             }
         }
+        gains
     }
 }
 
@@ -216,14 +234,20 @@ fn forward_kernel<S: Simd>(
 }
 
 each_level! {
-    fn backward(part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) = backward_kernel;
+    fn backward(part: f32, ratios: &[Lane], change: &mut [Blocks], values: &mut [Blocks]) = backward_kernel;
 }
 
-/// Substitutes back, and adds `part` of the solution to `values`.
+/// Substitutes back, and adds `part` of the solution to `values`. At both ends `change` becomes the solution.
 #[inline(always)]
-fn backward_kernel<S: Simd>(simd: S, part: f32, ratios: &[Lane], change: &[Blocks], values: &mut [Blocks]) {
+fn backward_kernel<S: Simd>(
+    simd: S,
+    part: f32,
+    ratios: &[Lane],
+    change: &mut [Blocks],
+    values: &mut [Blocks],
+) {
     let n = values.len();
-    let (ratios, change) = (&ratios[..n], &change[..n]);
+    let (ratios, change) = (&ratios[..n], &mut change[..n]);
     let (part, mut solved) = (simd.splat_f32x16(part), [simd.splat_f32x16(0.0); BLOCKS]);
     for i in (0..n).rev() {
         let ratio = load(simd, &ratios[i]);
@@ -232,6 +256,9 @@ fn backward_kernel<S: Simd>(simd: S, part: f32, ratios: &[Lane], change: &[Block
             let value = part.mul_add(solved[b], load(simd, &values[i][b]));
             store(value, &mut values[i][b]);
         }
+    }
+    for b in 0..BLOCKS {
+        store(solved[b], &mut change[0][b]);
     }
 }
 

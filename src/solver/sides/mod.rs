@@ -180,6 +180,13 @@ impl GhostRules {
         ]
     }
 
+    /// The first and the last faces of `component` along each axis of which half belongs to the box: those on open sides.
+    pub fn halved_faces(&self, component: usize) -> [[bool; 2]; 3] {
+        let mut halves = [[false; 2]; 3];
+        halves[component] = self.open_sides()[component];
+        halves
+    }
+
     /// The layout of the fields.
     pub fn layout(&self) -> Layout {
         self.layout

@@ -146,6 +146,7 @@ impl Solver {
         self.mend();
         // Checked before the projection spreads it.
         self.not_finite = finite::find_initial(&self.fields);
+        self.fields.side_gains.forget();
         self.project(&Halt::never());
         self.measure();
     }
@@ -213,6 +214,28 @@ impl Solver {
         let (h, dt) = (f64::from(self.config.smoke_h()), f64::from(self.stats.dt));
         let per_second = if dt > 0.0 { h.powi(3) / dt } else { 0.0 };
         obstacles.iter().flat_map(|obstacles| obstacles.heat()).map(|heat| heat * per_second).collect()
+    }
+
+    /// Heat that each side gives to the air by conduction \[K m/s\], the mean over it and over the last step, as `[axis][end]`: what
+    /// diffusion has brought through it. None if no step has diffused heat since the fields were set.
+    pub fn side_heat(&self) -> Option<[[f64; 2]; 3]> {
+        let per_second = self.per_second_and_cell(self.config.smoke_h());
+        self.fields.side_gains.heat().map(|heat| heat.map(|ends| ends.map(|gain| gain * per_second)))
+    }
+
+    /// Stress of the air on each side over the air's density \[m²/s²\], the mean over it and over the last step, as
+    /// `[axis][end][component]`: the momentum that viscosity has brought through it. None if no step has diffused the velocity since
+    /// the fields were set.
+    pub fn side_shear(&self) -> Option<[[[f64; 3]; 2]; 3]> {
+        let per_second = self.per_second_and_cell(self.config.h);
+        let stress = |gains: [f64; 3]| gains.map(|gain| -gain * per_second);
+        self.fields.side_gains.momentum().map(|momentum| momentum.map(|ends| ends.map(stress)))
+    }
+
+    /// Factor from what a cell of edge `h` has gained in the last step to a flux through one of its faces \[m/s\].
+    fn per_second_and_cell(&self, h: f32) -> f64 {
+        let dt = f64::from(self.stats.dt);
+        if dt > 0.0 { f64::from(h) / dt } else { 0.0 }
     }
 
     /// Velocity across a face of `component`, given by its indices, as the mean over the whole face \[m/s\].

@@ -191,6 +191,7 @@ impl Solver {
             projected,
             planes_crossed: _,
             across_openings: _,
+            side_gains: _,
         } = self.fields();
         let mut old = old.map_or_else(Vec::new, State::into_fields);
         let mut pack = |field: &[f32]| old.pop().unwrap_or_default().over(field);

@@ -43,6 +43,7 @@ impl Fields {
             detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
+        diffusion.begin([[false; 2]; 3]);
         let inside = layout.dims.array().map(|n| [0, n as isize]);
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.warmth());
         if let Some((drag, frame, ranks, heat)) = &mut drag {
@@ -78,6 +79,8 @@ impl Fields {
                 walls.add_varying_scalars([axis, end], inside, varying, out);
             });
         }
+        let gains = diffusion.gains();
+        self.side_gains.add_heat(layout, &gains);
     }
 
     /// Diffuses the advected velocity in the `part` of a step from a share of it to another; `number` is ν Δt/h².
@@ -85,13 +88,14 @@ impl Fields {
         if number == 0.0 || halt.is_raised() {
             return;
         }
-        let Self { layout, walls, advected, diffusion, obstacles, .. } = self;
+        let Self { layout, walls, advected, diffusion, obstacles, side_gains, .. } = self;
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let mut drag = obstacles.as_mut().map(|obstacles| obstacles.drag());
         if let Some((drag, arms, momentum)) = &mut drag {
             drag.begin(advected, *arms, momentum);
         }
         for (component, field) in advected.iter_mut().enumerate() {
+            diffusion.begin(walls.halved_faces(component));
             for axis in (0..3).take_while(|_| !halt.is_raised()) {
                 let links = drag.as_mut().map(|(drag, ..)| &mut drag.velocity[component][axis]);
                 let (ends, varies) =
@@ -121,10 +125,12 @@ impl Fields {
                     },
                 );
             }
+            side_gains.add_momentum(*layout, component, &diffusion.gains());
         }
         if let Some((drag, arms, momentum)) = &mut drag {
             drag.collect(advected, number, *arms, momentum);
         }
         walls.fill_velocity(advected);
+        side_gains.add_given_faces(walls, advected, number);
     }
 }

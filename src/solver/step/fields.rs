@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::measure::{self, Flow};
+use super::side_gains::SideGains;
 use super::trapezoid_past::Past;
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::{Simd, each_level};
@@ -71,6 +72,8 @@ pub struct Fields {
     pub detail: Option<Box<Detail>>,
     /// Smoke and heat gained and lost.
     pub budget: Budget,
+    /// Heat and momentum that sides have given to the air in the step.
+    pub side_gains: SideGains,
     /// Largest component of the velocity before the last projection \[m/s\].
     pub projected: f32,
     /// Whether the velocity was changed from outside and must be projected before it advects anything.
@@ -154,6 +157,7 @@ impl Fields {
             bricks: Bricks::new(smoke),
             detail: Detail::new(config, layout, threads, ranks),
             budget: Budget::default(),
+            side_gains: SideGains::default(),
             projected: 0.0,
             disturbed: config
                 .sides
@@ -198,8 +202,9 @@ impl Fields {
         self.fill_scalars();
     }
 
-    /// Before a step: resets what solids gain and give in it.
+    /// Before a step: resets what solids and sides gain and give in it.
     pub fn clear_gains(&mut self) {
+        self.side_gains.forget();
         let finer = self.detail.as_mut().and_then(|detail| detail.obstacles.as_mut());
         self.obstacles.iter_mut().chain(finer).for_each(Obstacles::clear_momentum);
     }
@@ -545,6 +550,7 @@ impl Saved for Fields {
             planes_crossed: _,
             across_openings: _,
             budget,
+            side_gains: _,
             sweeps,
             past,
             pressure,

@@ -13,6 +13,7 @@ mod half_floats;
 mod measure;
 mod move_box;
 mod placed_solids;
+mod side_gains;
 mod substep;
 mod transport;
 mod trapezoid;
@@ -405,6 +406,7 @@ impl Solver {
             let (stats, budget) = (self.stats.clone(), self.fields.budget);
             self.fields.set_time(stats.time);
             self.fields.restored();
+            self.fields.side_gains.forget();
             // For the bricks only; the statistics remain those of the last step.
             self.measure();
             (self.stats, self.fields.budget) = (stats, budget);

@@ -25,8 +25,11 @@ pub(super) fn scene(cells: [usize; 3], sides: [[BoundaryCondition; 2]; 3]) -> Co
     Config { sides, ..Config::new(Dims::new(cells).unwrap(), 0.1) }
 }
 
-/// Results that all ranks have alike: statistics, the forces and torques on solids, and their heat.
-type Known = (StepStats, [Vec<[f64; 3]>; 3], Vec<f64>);
+/// Results that all ranks have alike: statistics, the forces and torques on solids, their heat, and the heat and shear of sides.
+type Known = (StepStats, [Vec<[f64; 3]>; 3], Vec<f64>, OfSides);
+
+/// Heat and shear of sides.
+type OfSides = (Option<[[f64; 2]; 3]>, Option<[[[f64; 3]; 2]; 3]>);
 
 /// Runs `steps` steps on `size` ranks. Returns the planes of each field that each rank has computed, in order, and what it knows.
 fn run(
@@ -58,10 +61,9 @@ fn run(
         }
         fields.extend(solver.scalars()[solver.smoke_layout().own()].as_flattened());
         let forces = [solver.solid_forces(), solver.solid_torques(), solver.solid_pressures()];
-        (
-            fields,
-            (StepStats { stages: Default::default(), ..solver.stats().clone() }, forces, solver.solid_heat()),
-        )
+        let stats = StepStats { stages: Default::default(), ..solver.stats().clone() };
+        let sides = (solver.side_heat(), solver.side_shear());
+        (fields, (stats, forces, solver.solid_heat(), sides))
     };
     if size == 1 {
         return vec![solve(None, 2)];
