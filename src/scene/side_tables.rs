@@ -60,6 +60,10 @@ impl SideValues for SideFormulas {
             out.iter_mut().zip(values).for_each(|(out, value)| *out = *value as f32);
         }
     }
+
+    fn range(&self, quantity: usize) -> RangeInclusive<f32> {
+        range(quantity)
+    }
 }
 
 /// The sides that `walls` describes: closed all around but for the top, unless it says otherwise.

@@ -59,6 +59,25 @@ pub enum SolverError {
         /// Number of the step, from 1; 0 is the start.
         step: u64,
     },
+    /// A side that varies has a value out of its range. The fields are those of the last whole substep.
+    #[error(
+        "{side}: {quantity} is {value} at {:?} m and {} s; it must be {} to {}: bound its formula, with min, max or if",
+        .at.map(|x| (f64::from(x) * 1e6).round() / 1e6), (.time * 1e6).round() / 1e6, .range[0], .range[1]
+    )]
+    Side {
+        /// `x_min` and so on.
+        side: &'static str,
+        /// The quantity.
+        quantity: &'static str,
+        /// Its value.
+        value: f32,
+        /// Where \[m\].
+        at: [f32; 3],
+        /// When \[s\].
+        time: f64,
+        /// Least and greatest valid value.
+        range: [f32; 2],
+    },
     /// A program left NaN or infinite values in the fields. They are 0 now.
     #[error("{values} values of the fields were not finite; they are 0 now")]
     EditNotFinite {

@@ -6,6 +6,7 @@
 //! values count as constants do: as the mean over the orders of the rules.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use super::GhostRules;
 use super::diffuse::Varying;
 use crate::grid::{GHOST, Layout, next_axes, other_axes};
-use crate::solver::{BoundaryCondition, BoundaryConditions};
+use crate::solver::{BoundaryCondition, BoundaryConditions, SolverError};
 
 /// Number of quantities that a side can give: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
 pub const QUANTITIES: usize = 7;
@@ -31,7 +32,19 @@ pub trait SideValues: Send + Sync + fmt::Debug {
 
     /// Puts the quantity at the instant `time` \[s\] and each point of `at` \[m\] into `out`.
     fn fill(&self, quantity: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]);
+
+    /// Values that the quantity may have. Any other is an error of the step that meets it: [`SolverError::Side`].
+    fn range(&self, _quantity: usize) -> RangeInclusive<f32> {
+        f32::MIN..=f32::MAX
+    }
 }
+
+/// Names of the sides, as `[axis][end]`.
+const SIDES: [[&str; 2]; 3] = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
+
+/// Names of the quantities.
+const NAMES: [&str; QUANTITIES] =
+    ["velocity along x", "velocity along y", "velocity along z", "red", "green", "blue", "temperature"];
 
 /// A side with values that vary: velocities of a no-slip wall or an inflow, the temperature of a wall that holds one, smoke and
 /// temperature of an inflow. The side's constants of these quantities must be 0.
@@ -56,6 +69,9 @@ pub struct Table {
     values: Vec<f32>,
     /// Change of the values since the instant before.
     changes: Vec<f32>,
+    /// The instant \[s\], and the first value that is out of range then.
+    time: f64,
+    wrong: Option<usize>,
 }
 
 impl Table {
@@ -84,8 +100,9 @@ impl Table {
                 [0, 1, 2].map(|a| at[a] + corner[a])
             })
             .collect();
-        let zeros = vec![0.0; points.len()];
-        Self { profile: profile.clone(), quantity, shape, values: zeros.clone(), changes: zeros, points }
+        let (profile, zeros) = (profile.clone(), vec![0.0; points.len()]);
+        let (values, changes) = (zeros.clone(), zeros);
+        Self { profile, quantity, shape, values, changes, points, time: 0.0, wrong: None }
     }
 
     /// All that `profiles` give in a box of `sides`.
@@ -110,13 +127,30 @@ impl Table {
     /// Brings it up to the instant `time` \[s\].
     pub fn set_time(&mut self, time: f64) {
         let Self { profile, quantity, points, values, changes, .. } = self;
+        let range = profile.values.range(*quantity);
         let chunks =
             values.par_chunks_mut(CHUNK).zip(changes.par_chunks_mut(CHUNK)).zip(points.par_chunks(CHUNK));
-        chunks.for_each(|((values, changes), at)| {
+        let wrong = chunks.enumerate().filter_map(|(chunk, ((values, changes), at))| {
             changes.copy_from_slice(values);
             profile.values.fill(*quantity, time, at, values);
-            changes.iter_mut().zip(values).for_each(|(change, value)| *change = *value - *change);
+            changes.iter_mut().zip(&*values).for_each(|(change, value)| *change = *value - *change);
+            Some(chunk * CHUNK + values.iter().position(|value| !range.contains(value))?)
         });
+        (self.wrong, self.time) = (wrong.min(), time);
+    }
+
+    /// The error of the first value that is out of range.
+    fn error(&self) -> Option<SolverError> {
+        let Self { profile: Profile { axis, end, values }, quantity, points, time, .. } = self;
+        let (wrong, range) = (self.wrong?, values.range(*quantity));
+        Some(SolverError::Side {
+            side: SIDES[*axis][*end],
+            quantity: NAMES[*quantity],
+            value: self.values[wrong],
+            at: points[wrong],
+            time: *time,
+            range: [*range.start(), *range.end()],
+        })
     }
 
     /// Calls `f(position in the layout, value)` for each place of the layer at `index` along the side's axis. `sign(axis, index)`
@@ -173,6 +207,11 @@ impl Table {
 }
 
 impl GhostRules {
+    /// Fails if a side has a value out of its range at the instant of the last [`set_time`](Self::set_time).
+    pub fn check_values(&self) -> Result<(), SolverError> {
+        self.tables().iter().find_map(Table::error).map_or(Ok(()), Err)
+    }
+
     /// Adds what profiles give to the ghosts of `component` and its faces on sides, or to these faces alone.
     pub fn add_profiles(&self, component: usize, field: &mut [f32], faces_alone: bool) {
         let (layout, n) = (self.layout(), self.layout().dims.array().map(|n| n as isize));
@@ -387,6 +426,62 @@ mod tests {
                 ],
                 &solids,
             );
+        }
+    }
+
+    /// Red between 0 and 10.
+    #[derive(Debug)]
+    struct Red(fn(f64, f32) -> f32);
+
+    impl SideValues for Red {
+        fn gives(&self, quantity: usize) -> bool {
+            quantity == 3
+        }
+
+        fn fill(&self, _: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]) {
+            out.iter_mut().zip(at).for_each(|(out, at)| *out = self.0(time, at[1]));
+        }
+
+        fn range(&self, _: usize) -> RangeInclusive<f32> {
+            0.0..=10.0
+        }
+    }
+
+    /// A negative value became negative smoke, NaN an error of the air, and infinity one of the number of substeps.
+    #[test]
+    fn a_side_out_of_its_range_ends_the_step_before_it_acts() {
+        type Case = (fn(f64, f32) -> f32, f32);
+        let cases: [Case; 3] = [
+            (|t, y| if t > 0.25 && y > 0.5 { -5.0 } else { 1.0 }, -5.0),
+            (|t, y| if t > 0.25 && y > 0.5 { f32::NAN } else { 1.0 }, f32::NAN),
+            (|t, y| if t > 0.25 && y > 0.5 { f32::INFINITY } else { 1.0 }, f32::INFINITY),
+        ];
+        for (detail, (red, value)) in [1, 2].into_iter().flat_map(|detail| cases.map(|case| (detail, case))) {
+            let inflow = BoundaryCondition::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars: [0.0; 4] });
+            let sides = [
+                [inflow, BoundaryCondition::Open],
+                [BoundaryCondition::Closed; 2],
+                [BoundaryCondition::Closed; 2],
+            ];
+            let config =
+                Config { sides, detail, threads: 2, ..Config::new(Dims::new([8, 8, 6]).unwrap(), 0.1) };
+            let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+            let side = |red| Profile { axis: 0, end: 0, values: Arc::new(Red(red)) };
+            solver.set_profiles(vec![side(red)]);
+            (0..2).for_each(|_| solver.step(0.1).map(drop).unwrap());
+            let before = (solver.velocity().clone(), solver.scalars().to_vec(), solver.stats().time);
+            for _ in 0..2 {
+                let error = solver.step(0.1).map(drop).unwrap_err();
+                let text = error.to_string();
+                assert!(text.starts_with("x_min: red is ") && text.contains("0.3 s"), "{text}");
+                let SolverError::Side { value: found, at, range, .. } = error else { panic!("{text}") };
+                assert_eq!(found.to_bits(), value.to_bits(), "{text}");
+                assert!(at[0] == 0.0 && (0.5..0.6).contains(&at[1]) && range == [0.0, 10.0], "{text}");
+                let after = (solver.velocity().clone(), solver.scalars().to_vec(), solver.stats().time);
+                assert!(after == before, "a step that fails changes nothing");
+            }
+            solver.set_profiles(vec![side(|_, _| 1.0)]);
+            solver.step(0.1).unwrap();
         }
     }
 

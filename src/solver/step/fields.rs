@@ -27,7 +27,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{self, PerThread};
 use crate::solver::{
-    Advection, Ambient, BoundaryCondition, Config, Integrator, Params, StepStats, Turbulence,
+    Advection, Ambient, BoundaryCondition, Config, Integrator, Params, SolverError, StepStats, Turbulence,
 };
 
 /// The fields of a solver. `transport.rs` advects them.
@@ -281,6 +281,12 @@ impl Fields {
         if let Some(detail) = &mut self.detail {
             detail.walls.set_time(time);
         }
+    }
+
+    /// Fails if a side has a value out of its range.
+    pub fn check_sides(&self) -> Result<(), SolverError> {
+        self.walls.check_values()?;
+        self.detail.as_ref().map_or(Ok(()), |detail| detail.walls.check_values())
     }
 
     /// Scalars on the cells of the velocity, with their ghosts, for the forces.

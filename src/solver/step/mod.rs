@@ -293,7 +293,7 @@ impl Solver {
     ///
     /// # Errors
     /// [`SolverError::StepLength`] if `dt` is not a positive number. [`SolverError::NotFinite`] if a field
-    /// contains a value that is not finite; it is returned until [`clear`](Self::clear), [`fill`](Self::fill)
+    /// contains a value that is not finite, [`SolverError::Side`] if a side has one out of its range; the former is returned until [`clear`](Self::clear), [`fill`](Self::fill)
     /// or [`restore`](Self::restore) replaces all fields.
     pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
         self.step_cancellable(dt, &AtomicBool::new(false))

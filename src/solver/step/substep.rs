@@ -37,7 +37,12 @@ impl Substep<'_> {
         let ranks = fields.walls.ranks().clone();
         let mut clock = Clock { stats, halt, began: Instant::now(), ranks };
         clock.go_on()?;
+        fields.check_sides()?;
         fields.set_time(self.time + f64::from(self.dt));
+        if let Err(error) = fields.check_sides() {
+            fields.set_time(self.time);
+            return Err(error);
+        }
         fields.set_turbulence(self.params.turbulence);
         match self.config.integrator {
             _ if self.config.frozen || self.is_given => self.advect_given(fields, &mut clock)?,
