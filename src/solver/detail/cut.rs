@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::grid::{Faces, Layout};
 use crate::solver::project::{Cut, Cuts, cell_of};
-use crate::solver::solids::{CLOSED, CutFaces, Found, SOLID, SolidPose, Voxels};
+use crate::solver::solids::{CLOSED, CutFaces, Found, Obstacles, SOLID, Scene, Voxels};
 use crate::solver::storage::row_passes::{leave_room, refill};
 
 /// Marks a finer cell inside a solid.
@@ -84,6 +84,12 @@ impl TwoGrids {
         })
     }
 
+    /// The middle of the face of `component` below the cell at `at` \[m\].
+    fn middle_of_face(self, scene: &Scene, component: usize, at: u32) -> [f32; 3] {
+        let (cell, h) = (cell_of(self.coarse, at), self.finer as f32 * scene.frame.h);
+        [0, 1, 2].map(|a| (cell[a] as f32 + if a == component { 0.0 } else { 0.5 }) * h)
+    }
+
     /// Inner faces of a cell along each axis: for each the component and the finer cell above it, counted in the cell.
     fn inner(self) -> impl Iterator<Item = (usize, [usize; 3])> {
         let n = self.finer;
@@ -130,13 +136,14 @@ impl CutCells {
         self.known = false;
     }
 
-    /// The faces of cells that are not wholly open, beside the solids of the `fine` grid at `poses`.
-    pub fn faces(&mut self, grids: TwoGrids, fine: &Voxels, poses: &[SolidPose]) -> &CutFaces {
+    /// The faces of cells that are not wholly open, beside the `solids` of the fine grid.
+    pub fn faces(&mut self, grids: TwoGrids, solids: &Obstacles) -> &CutFaces {
         if !self.known {
+            let (fine, scene) = (&solids.voxels, &solids.scene());
             self.find_cells(grids, fine);
             self.find_parts(grids, fine);
             for component in 0..3 {
-                self.find_faces(grids, fine, poses, component);
+                self.find_faces(grids, fine, scene, component);
             }
             self.add_neighbors(grids);
             self.find_parts(grids, fine);
@@ -270,7 +277,7 @@ impl CutCells {
     }
 
     /// Finds how much of each face of a component is open, and how its flux is divided.
-    fn find_faces(&mut self, grids: TwoGrids, fine: &Voxels, poses: &[SolidPose], component: usize) {
+    fn find_faces(&mut self, grids: TwoGrids, fine: &Voxels, scene: &Scene, component: usize) {
         let Self { faces, shares, cells, filled, parts, main, candidates, .. } = self;
         let (finer, stride) = (grids.finer, grids.coarse.strides()[component]);
         let (count, of_face) = (finer.pow(3), finer * finer);
@@ -317,8 +324,10 @@ impl CutCells {
                 let joins = [below, above].into_iter().flatten().all(carries);
                 let cut = fine.cuts.find(component, at);
                 let open = if joins { cut.map_or(1.0, |cut| cut.open) } else { 0.0 };
-                let velocity =
-                    cut.map_or(poses[usize::from(found.owner)].velocity[component], |cut| cut.velocity);
+                let velocity = cut.map_or_else(
+                    || scene.velocity(found.owner, scene.middle_of_face(component, at as u32))[component],
+                    |cut| cut.velocity,
+                );
                 *share = open;
                 push += (1.0 - open) * velocity;
                 shut += 1.0 - open;
@@ -326,7 +335,14 @@ impl CutCells {
             let sum: f32 = shares.iter().sum();
             let cut = &mut found.cut;
             cut.open = if sum < LEAST * of_face as f32 { 0.0 } else { sum / of_face as f32 };
-            cut.velocity = if shut > 0.0 { push / shut } else { 0.0 };
+            // A solid pushes no air out of itself: closed faces have its velocity in their middle, also those that are not wholly covered.
+            cut.velocity = match cut.open == 0.0 {
+                true => {
+                    scene.velocity(found.owner, grids.middle_of_face(scene, component, cut.at))[component]
+                }
+                false if shut > 0.0 => push / shut,
+                false => 0.0,
+            };
             let scale = if cut.open > 0.0 { 1.0 / cut.open } else { 0.0 };
             shares.iter_mut().for_each(|share| *share *= scale);
         });

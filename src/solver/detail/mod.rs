@@ -175,8 +175,7 @@ impl Detail {
     /// The faces of the cells of the `coarse` grid that solids close or narrow; `None` without solids.
     pub fn cut_faces(&mut self, coarse: Layout) -> Option<&CutFaces> {
         let grids = self.two_grids(coarse);
-        let Obstacles { voxels, poses, .. } = self.obstacles.as_ref()?;
-        Some(self.cut.faces(grids, voxels, poses))
+        Some(self.cut.faces(grids, self.obstacles.as_ref()?))
     }
 
     fn two_grids(&self, coarse: Layout) -> TwoGrids {
@@ -220,7 +219,7 @@ impl Detail {
             if let (Some(obstacles), Some(fine)) = (obstacles, &self.obstacles) {
                 // Cut cells balance their flow through all their faces.
                 self.walls.ranks().exchange(self.layout, [&mut self.velocity[2]], [0, 1]);
-                self.cut.faces(grids, &fine.voxels, &fine.poses);
+                self.cut.faces(grids, fine);
                 self.cut.pass(grids, velocity, &obstacles.voxels.cuts, &mut self.velocity);
             }
             let Some(swirls) = &self.swirls else { return cfl };
@@ -336,8 +335,8 @@ impl Detail {
     pub fn restrict(&mut self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
         restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
         let grids = self.two_grids(coarse);
-        if let Some(Obstacles { voxels, poses, .. }) = &self.obstacles {
-            self.cut.faces(grids, voxels, poses);
+        if let Some(solids) = &self.obstacles {
+            self.cut.faces(grids, solids);
             self.cut.average_over_air(grids, out);
         }
     }

@@ -340,7 +340,7 @@ impl Scene<'_> {
     }
 
     /// The velocity of a solid at a point \[m/s\], or of its image that is nearest.
-    fn velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
+    pub fn velocity(&self, owner: u16, p: [f32; 3]) -> [f32; 3] {
         let pose = &self.poses[usize::from(owner)];
         pose.velocity_at(self.seen_from(pose, p))
     }

@@ -23,7 +23,7 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::invalid_value::InvalidValue;
 
-pub use faces::Found;
+pub use faces::{Found, Scene};
 pub use motion::Motion;
 pub use obstacles::{Obstacles, Standing};
 pub use shape::Shape;

@@ -116,6 +116,11 @@ impl Obstacles {
         }
     }
 
+    /// The solids as they stand.
+    pub fn scene(&self) -> Scene<'_> {
+        Scene { frame: self.frame, poses: &self.poses }
+    }
+
     /// Gives the same solids other motions.
     pub fn guide(&mut self, solids: Vec<Solid>) {
         assert_eq!(self.solids.len(), solids.len(), "other solids");
