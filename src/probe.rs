@@ -638,7 +638,7 @@ mod tests {
                 let config = Config { sides, integrator, threads: 1, ..Config::new(dims, 0.02) };
                 let params = Params { viscosity: 0.05, ..plain() };
                 let mut solver = Solver::new(config, params, vec![]).unwrap();
-                solver.set_forces(vec![wind([2.0, 0.0, 0.0])]);
+                solver.set_forces(vec![wind([2.0, 0.0, 0.0])]).unwrap();
                 while solver.stats().time < 8.0 {
                     solver.step(dt).unwrap();
                 }
@@ -749,7 +749,7 @@ mod tests {
             let sides = [around, [plate(1.0), plate(-0.5)], [plate(0.0), plate(2.0)]];
             let config = Config { sides, integrator, threads: 2, ..Config::new(dims, 0.1) };
             let mut solver = Solver::new(config, Params { viscosity: 0.05, ..plain() }, vec![]).unwrap();
-            solver.set_forces(vec![wind([0.7, 0.0, 0.0])]);
+            solver.set_forces(vec![wind([0.7, 0.0, 0.0])]).unwrap();
             let momentum = |solver: &Solver| {
                 let cells = (0..120).map(|n| solver.layout().at(1, n % 12, n / 12));
                 cells.map(|at| f64::from(solver.velocity()[0][at])).sum::<f64>() * 0.01
