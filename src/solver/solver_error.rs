@@ -71,9 +71,9 @@ pub enum SolverError {
         quantity: &'static str,
         /// Its value.
         value: f32,
-        /// Where \[m\].
+        /// Place \[m\].
         at: [f32; 3],
-        /// When \[s\].
+        /// Instant \[s\].
         time: f64,
         /// Least and greatest valid value.
         range: [f32; 2],
