@@ -11,6 +11,7 @@
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
+//! Where smoke that glows is thick, eyes read its light on smaller cubes (`light/nested_glow.rs`).
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
@@ -248,7 +249,6 @@ impl LightVolume {
             (false, true) => &FINE_SWEEPS,
         };
         self.within.take_glow(&medium, cells, &self.cubes, part, (sweeps, self.fine));
-        self.within.note_sources();
         let everywhere = !self.solids.is_empty();
         let Self { solver, cubes, sources, light, .. } = self;
         solver.solve(cubes, sources, &outside, sweeps, everywhere, light);

@@ -13,8 +13,8 @@ use rayon::prelude::*;
 
 use super::extinction::Extinction;
 use super::gathered::{Gathered, SolidCubes};
-use super::nested_glow::NestedGlow;
-use super::ordinates::{MediumCubes, Sweeps};
+use super::nested_glow::{Glowing, emitted};
+use super::ordinates::MediumCubes;
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
@@ -103,14 +103,14 @@ struct Block {
 
 impl GlowBlocks {
     /// Takes over the cells of a snapshot, or of the part that this rank has, whose smoke is in `cubes`.
-    /// `nested`, if there is one, solves for the light of thick smoke.
+    /// `solve` gets the extinction of cells, without the forward peak and mean of all colours, and those that glow.
     pub fn build(
         &mut self,
         medium: &Medium,
         cells: &Cells,
         cubes: &MediumCubes,
         part: Option<&Part>,
-        (nested, sweeps, fine): (Option<&mut NestedGlow>, Sweeps, bool),
+        solve: impl FnOnce(&Extinction<1>, &[Glowing]),
     ) {
         if medium.glow[0] <= 0.0 {
             *self = Self::default();
@@ -146,17 +146,11 @@ impl GlowBlocks {
         let glowing: Vec<_> = (0..dims.nz).into_par_iter().flat_map_iter(in_plane).collect();
         let all: f32 = glowing.iter().map(|(_, [_, emission])| emission).sum();
         let least = NEGLIGIBLE * all / glowing.len().max(1) as f32;
-        let emitted = |[density, emission]: [f32; 2]| {
-            let radiance = medium.glowing_emission(emission / density.max(1e-20));
-            radiance.map(|radiance| radiance * density * medium.extinction)
-        };
-        if let Some(nested) = nested {
-            nested.solve(cubes, &self.smoke[0], &glowing, emitted, sweeps, fine);
-        }
-        let cell = |&(at, cell): &([usize; 3], [f32; 2])| {
+        solve(&self.smoke[0], &glowing);
+        let cell = |&(at, cell): &Glowing| {
             let unpeaked = unpeaked(cubes.dims.index(cube_x[at[0]], cube_y[at[1]], cube_z[at[2]]));
             let tint = unpeaked.map(|one| 3.0 * one / unpeaked.iter().sum::<f32>());
-            GlowingCell { at, power: emitted(cell).map(|emitted| emitted * h * h * h), tint }
+            GlowingCell { at, power: emitted(medium, cell).map(|emitted| emitted * h * h * h), tint }
         };
         let glowing = glowing.par_iter().filter(|(_, [_, emission])| *emission > least);
         let glowing: Vec<GlowingCell> = glowing.map(cell).collect();

@@ -1,10 +1,10 @@
 //! Glow within thick smoke, on a nested grid of finer cubes.
 //!
-//! Where a cube of the light volume is thick, one φ for a hot core and the dark smoke around it is wrong, by a few times where the glow
-//! falls steeply. So thick smoke that glows, and what lies close by, gets cubes of a few cells. There the glow of the region is solved for
-//! by the method of the whole box: first flight, ordinates, last flight. Eyes read it in place of the light on the cubes of the box; all
-//! other smoke, solids and the floor get the light of the latter. Light from beside the region is missing in it, so it serves only where
-//! the region has most of all glow and there are no lamps close by.
+//! A thick cube of the light volume has one φ for a hot core and the dark smoke around it: wrong by a few times if the glow falls steeply.
+//! So thick smoke that glows, and smoke close by, gets cubes of a few cells. There the glow of the region is solved for by the method of
+//! the whole box: first flight, ordinates, last flight. Eyes read it in place of the light on the cubes of the box; all other smoke,
+//! solids and the floor get the light of the latter. Light from beside the region is missing in it, so it serves only if the region
+//! has most of all glow and no lamp is close by.
 
 use rayon::prelude::*;
 
@@ -12,6 +12,7 @@ use super::extinction::Extinction;
 use super::last_flight::LastFlight;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
 use crate::grid::Dims;
+use crate::render::medium::Medium;
 use crate::render::trilinear::trilinear;
 
 /// Optical depths of a cube from which on the finer ones count, and from which on nothing else does.
@@ -22,6 +23,8 @@ const BRIGHT: f32 = 1e-3;
 const AROUND: usize = 2;
 /// Shares of all power of the box from which on the region counts, and from which on it counts whole.
 const POWER: [f32; 2] = [0.7, 0.9];
+/// Largest factor on the light of the cubes of the box: where these have next to none, the quotient would be infinite.
+const MOST_FACTOR: f32 = 1e4;
 /// Most cubes of a nested grid; with fine light.
 const MOST: usize = 24 * 24 * 24;
 const MOST_FINE: usize = 48 * 48 * 48;
@@ -37,7 +40,7 @@ pub(super) struct NestedGlow {
     weights: Vec<f32>,
     /// Factors on the light that is interpolated between the cubes of the box, in each nested cube.
     factors: Vec<[f32; 3]>,
-    /// What the nested cubes send.
+    /// Radiance that the nested cubes send: first their glow, then the light that they scatter.
     sent: [Sent; 3],
     collided: Sources,
     solver: Solver,
@@ -56,18 +59,24 @@ struct NestedGrid {
     dims: Dims,
 }
 
-/// A cell that glows: its place, density and [`Medium::emission`](crate::render::medium::Medium::emission).
+/// A cell that glows: its place, density and [`Medium::emission`].
 pub(super) type Glowing = ([usize; 3], [f32; 2]);
+
+/// Radiance of opaque smoke times extinction, of smoke with a density and [`Medium::emission`] \[W/sr per m³\].
+pub(super) fn emitted(medium: &Medium, [density, emission]: [f32; 2]) -> [f32; 3] {
+    let radiance = medium.glowing_emission(emission / density.max(1e-20));
+    radiance.map(|radiance| radiance * density * medium.extinction)
+}
 
 impl NestedGlow {
     /// Solves for the glow of a region of thick smoke, if there is one. `smoke` is the extinction of cells without the forward peak, mean of
-    /// all colours; `emitted` the radiance of opaque smoke times extinction \[W/sr per m³\].
+    /// all colours.
     pub fn solve(
         &mut self,
         cubes: &MediumCubes,
         smoke: &Extinction<1>,
         glowing: &[Glowing],
-        emitted: impl Fn([f32; 2]) -> [f32; 3],
+        look: &Medium,
         sweeps: Sweeps,
         fine: bool,
     ) {
@@ -77,41 +86,22 @@ impl NestedGlow {
         self.load(&grid, cubes, smoke);
         let dims = grid.dims;
         let share = 1.0 / (grid.per_edge as f32).powi(3);
-        for sent in &mut self.sent {
-            sent.even.clear();
-            sent.even.resize(dims.cells(), 0.0);
-            for along in &mut sent.along {
-                along.clear();
-                along.resize(dims.cells(), 0.0);
-            }
-        }
+        self.sent.iter_mut().for_each(|sent| sent.reset(dims.cells()));
         for &(at, cell) in glowing {
             let Some(n) = grid.cube_of(at) else { continue };
-            for (c, emitted) in emitted(cell).into_iter().enumerate() {
+            for (c, emitted) in emitted(look, cell).into_iter().enumerate() {
                 let extinction = self.medium.extinction[n] * self.medium.unpeaked(c, n);
                 self.sent[c].even[n] += share * emitted / extinction.max(1e-20);
             }
         }
         let Self { medium, sent, collided, solver, flight, light, scratch, .. } = self;
         flight.arrive(medium, sent, &[], false, light);
-        for (lamps, light) in collided.lamps.iter_mut().zip(&*light) {
-            for (lamps, light) in lamps.iter_mut().zip(light.all()) {
-                lamps.clear();
-                lamps.extend(light.iter().map(|x| 4.0 * std::f32::consts::PI * x));
-            }
-        }
+        light.iter().enumerate().for_each(|(c, light)| collided.collide(c, light));
         solver.solve(medium, collided, &Outside::default(), sweeps, false, scratch);
-        for sent in sent.iter_mut() {
-            sent.even.clear();
-            sent.along.iter_mut().for_each(Vec::clear);
-        }
+        sent.iter_mut().for_each(|sent| sent.reset(dims.cells()));
         solver.add_sent(sent);
         flight.arrive(medium, sent, &[], false, scratch);
-        for (all, scattered) in light.iter_mut().zip(&*scratch) {
-            for (all, scattered) in all.all_mut().into_iter().zip(scattered.all()) {
-                all.iter_mut().zip(scattered).for_each(|(all, scattered)| *all += scattered);
-            }
-        }
+        light.iter_mut().zip(&*scratch).for_each(|(all, scattered)| all.add(scattered));
     }
 
     /// The grid for the smoke in `cubes`; sets the weights.
@@ -189,9 +179,8 @@ impl NestedGlow {
         let extinction = |n: usize| {
             let mut sum = 0.0;
             grid.cells_of(n, |at| sum += smoke.at(at)[0]);
-            let clear: f32 =
-                (0..3).map(|c| 1.0 - cubes.albedo[c][around[n]].min(1.0) * cubes.phase.forward).sum();
-            share * sum * 3.0 / clear
+            let unpeaked: f32 = (0..3).map(|c| cubes.unpeaked(c, around[n])).sum();
+            share * sum * 3.0 / unpeaked
         };
         let medium = &mut self.medium;
         (medium.dims, medium.h, medium.above_floor, medium.phase) = (dims, grid.edge(), 0, cubes.phase);
@@ -211,6 +200,11 @@ impl NestedGlow {
         }
     }
 
+    /// Whether there is a region.
+    pub fn is_there(&self) -> bool {
+        self.grid.is_some()
+    }
+
     /// Forgets the region.
     pub fn clear(&mut self) {
         self.grid = None;
@@ -227,7 +221,7 @@ impl NestedGlow {
                 [weights[n], all(0), all(1), all(2)]
             });
             std::array::from_fn(|c| match of_box[c] {
-                all if all > 0.0 => 1.0 + weight * (light[c].mean[n] / all - 1.0),
+                all if all > 0.0 => 1.0 + weight * ((light[c].mean[n] / all).min(MOST_FACTOR) - 1.0),
                 _ => 1.0,
             })
         };

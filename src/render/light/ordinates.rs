@@ -93,6 +93,14 @@ impl MediumCubes {
 }
 
 impl Sources {
+    /// Makes first collisions of light of one colour, given as φ and J, like those of the light of lamps.
+    pub fn collide(&mut self, channel: usize, light: &Moments) {
+        for (lamps, light) in self.lamps[channel].iter_mut().zip(light.all()) {
+            lamps.clear();
+            lamps.extend(light.iter().map(|x| 4.0 * std::f32::consts::PI * x));
+        }
+    }
+
     /// Adds the radiance of walls on which an irradiance / π arrives.
     pub fn reflect(&mut self, medium: &MediumCubes, mut arriving: impl FnMut(&Wall) -> [f32; 3]) {
         for wall in &medium.walls {
@@ -112,6 +120,16 @@ impl Sources {
 pub(super) struct Sent {
     pub even: Vec<f32>,
     pub along: [Vec<f32>; 3],
+}
+
+impl Sent {
+    /// Nothing, in a number of cubes.
+    pub fn reset(&mut self, cubes: usize) {
+        for values in std::iter::once(&mut self.even).chain(&mut self.along) {
+            values.clear();
+            values.resize(cubes, 0.0);
+        }
+    }
 }
 
 impl Default for MediumCubes {
@@ -199,6 +217,13 @@ impl Moments {
     pub fn all_mut(&mut self) -> [&mut Vec<f32>; 4] {
         let [x, y, z] = &mut self.flux;
         [&mut self.mean, x, y, z]
+    }
+
+    /// Adds those of other light.
+    pub fn add(&mut self, other: &Self) {
+        for (to, from) in self.all_mut().into_iter().zip(other.all()) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        }
     }
 }
 

@@ -10,11 +10,12 @@ use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
 use super::{LightVolume, Mixture, root};
 use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium};
+use crate::render::trilinear::trilinear;
 use crate::simd::{Simd, each_level, greatest, least};
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
-/// light from its peak, the share of the sun's depth that counts for such light, and radiance that comes from within.
-const VALUES: usize = 12;
+/// light from its peak, and the share of the sun's depth that counts for such light.
+const VALUES: usize = 9;
 type Values = [f32; VALUES];
 
 impl LightVolume {
@@ -60,18 +61,15 @@ impl LightVolume {
                     for i in 0..depths.len() {
                         let (low, high, f) = xs[span.start + n * CHUNK + i];
                         let values = mix(&row[low], &row[high], f);
-                        let x = (span.start + n * CHUNK + i) as f32;
-                        let place = [
-                            (x - 0.5) * self.spacing[0],
-                            (j as f32 - 0.5) * self.spacing[1],
-                            (k as f32 - 0.5) * self.spacing[2],
-                        ];
-                        let factors = self.within.factor_at(place);
                         for c in 0..3 {
-                            strip.sent[c][i] = values[c] + factors[c] * values[9 + c];
+                            strip.sent[c][i] = values[c];
                             strip.peak[c][i] = values[3 + c];
                             strip.scale[c][i] = values[6 + c];
                         }
+                    }
+                    if self.within.is_refined() {
+                        let at = [span.start + n * CHUNK, j, k];
+                        self.refine_within(at, eye, medium, &mut strip.sent, depths.len());
                     }
                     add_peak(&mut strip);
                     if !self.lamps.is_empty() {
@@ -114,8 +112,7 @@ impl LightVolume {
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
                     let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
                     for c in 0..3 {
-                        values[c] = cubes.sent[c][n];
-                        values[9 + c] = own[c];
+                        values[c] = cubes.sent[c][n] + own[c];
                         values[3 + c] = medium.sun[c] * cubes.peak[n];
                         values[6 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }
@@ -123,6 +120,31 @@ impl LightVolume {
             }
         });
         all
+    }
+
+    /// Adds to the radiance of `count` points from one on along x what the nested grid changes of light from within.
+    fn refine_within(
+        &self,
+        at: [usize; 3],
+        eye: [f32; 3],
+        medium: &Medium,
+        sent: &mut [Lane; 3],
+        count: usize,
+    ) {
+        let Mixture { dims, h, .. } = self.mixture;
+        for i in 0..count {
+            let point = [at[0] + i, at[1], at[2]];
+            let place: [f32; 3] = std::array::from_fn(|a| (point[a] as f32 - 0.5) * self.spacing[a]);
+            let factors = self.within.factor_at(place);
+            if factors == [1.0; 3] {
+                continue;
+            }
+            let of_cubes = trilinear(dims, place.map(|x| x / h - 0.5), |cube| {
+                let middle = dims.place(cube).map(|i| (i as f32 + 0.5) * h);
+                self.within_towards(cube, std::array::from_fn(|a| eye[a] - middle[a]), medium)
+            });
+            (0..3).for_each(|c| sent[c][i] += (factors[c] - 1.0) * of_cubes[c]);
+        }
     }
 
     /// Radiance that a cube scatters along a way \[m\] of light from within, for an albedo of 1.

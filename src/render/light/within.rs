@@ -92,14 +92,8 @@ struct LitFloor {
 }
 
 impl Within {
-    /// Sets `shines` by the sources and the glow.
-    pub fn note_sources(&mut self) {
-        let Sources { emission, lamps, .. } = &self.sources;
-        let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
-        self.shines = lit || self.glow.shines();
-    }
-
-    /// Takes over the smoke that glows, in `cubes`, and solves for the light of thick smoke.
+    /// Takes over the smoke that glows, in `cubes`, and solves for the light of thick smoke. `fine` is that of the light volume. The other
+    /// sources must be there.
     pub fn take_glow(
         &mut self,
         medium: &Medium,
@@ -108,11 +102,21 @@ impl Within {
         part: Option<&Part>,
         (sweeps, fine): (Sweeps, bool),
     ) {
-        self.nested.clear();
         let Sources { emission, lamps, .. } = &self.sources;
         let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
-        let nested = (!lit).then_some(&mut self.nested);
-        self.glow.build(medium, cells, cubes, part, (nested, sweeps, fine));
+        let Self { glow, nested, .. } = self;
+        nested.clear();
+        glow.build(medium, cells, cubes, part, |smoke, glowing| {
+            if !lit {
+                nested.solve(cubes, smoke, glowing, medium, sweeps, fine);
+            }
+        });
+        self.shines = lit || self.glow.shines();
+    }
+
+    /// Whether [`Within::factor_at`] is other than 1 anywhere.
+    pub fn is_refined(&self) -> bool {
+        self.nested.is_there()
     }
 
     /// Factor on this light, as it is interpolated between cubes, at a place \[m\].
@@ -140,15 +144,11 @@ impl Within {
         let wanted = |n: usize| medium.extinction[n] > 0.0 || reads(n);
         let mut of_glow = <[Moments; 3]>::default();
         gather_in_cubes(medium, &mut of_glow, wanted, |place| glow.gather_at(place, None, solids).moments);
-        add(&of_glow, &mut self.of_smoke);
-        // Its first collisions scatter like the light of lamps.
+        self.of_smoke.iter_mut().zip(&of_glow).for_each(|(all, glow)| all.add(glow));
         for c in 0..3 {
-            let [smoke, walls] = [self.of_smoke[c].all(), self.of_walls[c].all()];
-            for (moment, arrives) in collided.lamps[c].iter_mut().enumerate() {
-                let both = smoke[moment].iter().zip(walls[moment]);
-                arrives.clear();
-                arrives.extend(both.map(|(smoke, walls)| 4.0 * std::f32::consts::PI * (smoke + walls)));
-            }
+            let mut arrives = self.of_smoke[c].clone();
+            arrives.add(&self.of_walls[c]);
+            collided.collide(c, &arrives);
             collided.emission[c].clear();
         }
         collided.reflect(medium, |wall| {
@@ -161,7 +161,7 @@ impl Within {
         let columns = self.build(medium, floor.as_ref());
         let of = [&mut self.of_smoke, &mut self.of_walls];
         last_flight(&mut self.flight, medium, &self.sent, &columns, of);
-        add(&of_glow, &mut self.of_smoke);
+        self.of_smoke.iter_mut().zip(&of_glow).for_each(|(all, glow)| all.add(glow));
         self.nested.refine(medium, &self.of_smoke, &self.of_walls);
     }
 
@@ -379,8 +379,7 @@ fn last_flight(
     // Half of the radiance evenly, and half and more by the direction: all before a wall, none behind it.
     let mut walls = <[Sent; 3]>::default();
     for (c, walls) in walls.iter_mut().enumerate() {
-        walls.even.resize(medium.dims.cells(), 0.0);
-        walls.along.iter_mut().for_each(|along| along.resize(medium.dims.cells(), 0.0));
+        walls.reset(medium.dims.cells());
         for wall in medium.walls.iter().filter(|wall| wall.cuts && is_wall(wall.cube)) {
             walls.even[wall.cube] = 0.5 * sent[c].even[wall.cube];
             for (along, normal) in walls.along.iter_mut().zip(wall.normal) {
@@ -413,12 +412,6 @@ fn gather_in_cubes(
 
 fn sum(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-fn add(from: &[Moments; 3], to: &mut [Moments; 3]) {
-    for (from, to) in from.iter().flat_map(Moments::all).zip(to.iter_mut().flat_map(Moments::all_mut)) {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-    }
 }
 
 impl Level {
