@@ -2,12 +2,16 @@
 
 uniform sampler3D light;     // light scattered towards the eye for an albedo of 1, and the root of the optical depth to the sun
 uniform vec3 light_nodes;    // points along each axis, one before and one after the box
+uniform float light_spacing; // distance between them
 uniform vec3 sun_direction;  // unit, towards the sun
 uniform vec3 sun;            // irradiance
 
+// Place in the light volume.
+vec3 in_points(vec3 p) { return (p / light_spacing + 1.0) / light_nodes; }
+
 // The same with the depth itself.
 vec4 light_at(vec3 p) {
-    vec3 share = (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes;
+    vec3 share = in_points(p);
 #ifdef SPLINES
     vec4 sent = spline(light, share);
 #else

@@ -62,8 +62,6 @@ vec3 floor_radiance(vec3 p) {
 }
 
 #ifdef SOLIDS
-vec3 in_points(vec3 p) { return (p / extent * (light_nodes - 2.0) + 1.0) / light_nodes; }
-
 float depth_at(vec3 p) { return textureLod(depths, in_points(p), 0.0).r; }
 
 // φ and J of one colour.
@@ -93,7 +91,7 @@ float of_small(vec4 s, vec3 normal) {
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
 vec3 solid_radiance(vec3 p, vec3 d, vec3 normal, vec4 surface) {
     Facet facet = facet_of(normal, -d, surface.a);
-    float cosine = dot(normal, sun_direction), sunlit = 0.0, hair = 1e-3 * extent.x / (light_nodes.x - 2.0);
+    float cosine = dot(normal, sun_direction), sunlit = 0.0, hair = 1e-3 * light_spacing;
     if (cosine > 0.0) sunlit = sunny(p + hair * normal) * exp(-depth_at(clamp(p, vec3(0.0), extent)));
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
     vec4 red = moments(diffuse_red, share), green = moments(diffuse_green, share), blue = moments(diffuse_blue, share);

@@ -155,7 +155,7 @@ pub struct Look {
     pub outline: bool,
     /// Ray-march samples per cell edge.
     pub samples: f32,
-    /// Cells of the light volume per cell of the grid and axis: 1, 1/2, 1/4 …
+    /// Points of the light volume per cell and axis: 1, 1/2, 1/3 …, the nearest.
     pub light_scale: f32,
 }
 
@@ -216,7 +216,7 @@ impl Default for Look {
             floor: Some([0.075, 0.075, 0.078]),
             outline: true,
             samples: 1.0,
-            light_scale: 0.5,
+            light_scale: 1.0,
         }
     }
 }

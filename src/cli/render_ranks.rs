@@ -53,12 +53,6 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     let mut painter = SlabPainter { renderer: CpuRenderer::new(), halo: [0; 2] };
     let mut slab = SnapshotSlab::new(comm.clone());
     let mut shown = scene.clone();
-    if let Some(points) = painter.renderer.fewer_points_on_ranks(&scene.look, scene.config.smoke_dims()) {
-        tracing::warn!(
-            "the light volume has {points:?} points on several ranks, where one process has more; \
-             a lower render.light.resolution gives both the same"
-        );
-    }
     let moves = layers || scene.camera.lens.shutter > 0.0;
     for frame in wanted {
         match &mut feed {

@@ -15,6 +15,7 @@
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
+mod cube_samples;
 mod extinction;
 mod gather;
 mod gathered;
@@ -38,7 +39,7 @@ use half::f16;
 use rayon::prelude::*;
 
 use crate::grid::Dims;
-use crate::look::light_points::{points, scale_of_points, scale_on_ranks};
+use crate::look::light_points::{cells_between, points};
 use crate::look::{Look, Scattering};
 use crate::snapshot::{Part, Snapshot};
 
@@ -78,7 +79,7 @@ const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
 pub struct LightVolume {
     /// Points along each axis, with one before and one after the box.
     pub points: Dims,
-    /// Distance between points \[m\]; the second lies half of it within the box.
+    /// Distance between points, whole cells \[m\]; the second lies half of it within the box.
     pub spacing: [f32; 3],
     scale: f32,
     /// [`Quality::fine_light`](super::Quality::fine_light).
@@ -186,44 +187,37 @@ impl LightVolume {
         self.gather_part(&Part::of(snapshot));
     }
 
-    /// As [`LightVolume::gather`], of a part of a snapshot. Each of several ranks gets the densities of all points, so these are at most
-    /// 2²⁵; a slab needs [`LightVolume::cells_above`] it.
+    /// As [`LightVolume::gather`], of a part of a snapshot. Each of several ranks gets the densities of all points; a slab needs
+    /// [`LightVolume::cells_above`] it.
     pub(super) fn gather_part(&mut self, part: &Part) {
         let snapshot = part.whole;
         self.extent = snapshot.extent();
-        let scale = match part.slab() {
-            Some(_) => scale_on_ranks(self.scale, snapshot.dims.array()),
-            None => scale_of_points(self.scale, snapshot.dims.array()),
-        };
-        let cells = points(snapshot.dims.array(), scale);
-        self.points = Dims { nx: cells[0] + 2, ny: cells[1] + 2, nz: cells[2] + 2 };
-        self.spacing = std::array::from_fn(|a| self.extent[a] / cells[a] as f32);
+        let between = self.cells_between(snapshot.dims);
+        let [nx, ny, nz] = points(snapshot.dims.array(), between).map(|n| n + 2);
+        self.points = Dims { nx, ny, nz };
+        self.spacing = [between as f32 * snapshot.h; 3];
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
         self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
         self.mixture.fit(snapshot, self.fine);
         let Self { points, scratch, mixture, density, .. } = self;
-        gather(part, mixture, *points, &mut scratch.planes, density);
+        gather(part, mixture, (*points, between), &mut scratch.planes, density);
         self.spans = spans(self.points, &self.density);
     }
 
     /// Planes of cells above a slab of `dims` that [`LightVolume::gather_part`] reads.
     pub(super) fn cells_above(&self, dims: Dims) -> usize {
-        (1.0 / scale_on_ranks(self.scale, dims.array())).ceil() as usize + 2
+        self.cells_between(dims) + 2
     }
 
-    /// Points of a box on several ranks, if they are fewer than in one process.
-    pub(super) fn fewer_points_on_ranks(&self, dims: Dims) -> Option<[usize; 3]> {
-        let cells = dims.array();
-        let [shared, alone] =
-            [scale_on_ranks, scale_of_points].map(|scale| points(cells, scale(self.scale, cells)));
-        (shared != alone).then_some(shared)
+    fn cells_between(&self, dims: Dims) -> usize {
+        cells_between(self.scale, dims.array(), !self.fine)
     }
 
     /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
     /// smoke that glows needs them. `part` is that of this rank.
     pub(super) fn cast(&mut self, look: &Look, cells: &Cells, part: Option<&Part>) {
-        let field = Points { dims: self.points, spacing: self.spacing, values: &self.density };
         self.sun = Lamp::sun(look);
+        let field = self.on_points(&self.density);
         gather_sun(field, look, &self.sun, &mut self.scratch.discs, &mut self.depth);
         let shade = std::mem::take(&mut self.shade);
         self.shade = self.shade_of(&self.sun, shade);
@@ -268,6 +262,10 @@ impl LightVolume {
             }
             self.halve_if_fine();
         }
+    }
+
+    fn on_points<'a>(&self, values: &'a [f32]) -> Points<'a> {
+        Points { dims: self.points, spacing: self.spacing, values }
     }
 
     fn halve_if_fine(&mut self) {

@@ -181,8 +181,8 @@ pub struct Quality {
     /// Quadratic B-splines of sharpened smoke and of light instead of trilinear interpolation: no creases and no steps of cells, at
     /// about twice the cost.
     pub splines: bool,
-    /// Light scattered more than once, and that of sky and ground, on 64 cubes along the longest side instead of 32, with more sweeps. It
-    /// matters in dense smoke, and takes eight times the memory.
+    /// As many points of light as [`Look::light_scale`] asks for in large boxes too. Light scattered more than once, and that of sky and ground,
+    /// on 64 cubes along the longest side instead of 32, with more sweeps. It matters in dense smoke, and takes eight times the memory.
     pub fine_light: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,

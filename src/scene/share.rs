@@ -82,7 +82,7 @@ const LIGHT: u64 = 4;
 /// Memory of the light that each of several ranks has of the whole box \[bytes\].
 pub fn light(config: &Config, look: &Look) -> u64 {
     let cells = config.smoke_dims().array();
-    let points = light_points::points(cells, light_points::scale_on_ranks(look.light_scale, cells));
+    let points = light_points::points(cells, light_points::cells_between(look.light_scale, cells, false));
     points.iter().map(|&n| n as u64).product::<u64>() * (POINT + LIGHT * look.lights.len() as u64)
 }
 

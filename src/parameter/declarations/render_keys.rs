@@ -114,9 +114,11 @@ pub(super) fn light() -> Vec<Parameter> {
         color("render.light.ground", "radiance", LIGHT, LookOnly)
             .of(look!(l => l.ground))
             .says("Radiance from below."),
-        number("render.light.resolution", "-", SHARE, LookOnly)
+        number("render.light.resolution", "-", 0.0625..=1.0, LookOnly)
             .of(look!(l => l.light_scale))
-            .says("Cells of the light volume per cell of the grid and axis."),
+            .says(
+                "Points of the light volume per cell and axis: 1, 1/2, 1/3 and so on, the nearest. At most 2²⁵ points in all; pictures in motion of more than 2¹⁹ cells have at most 1/2.",
+            ),
     ]
 }
 

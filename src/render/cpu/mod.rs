@@ -166,14 +166,8 @@ impl CpuRenderer {
         [far, far.max(self.lit.light.cells_above(dims))]
     }
 
-    /// Points of the light volume of a box that several ranks share, if they are fewer than those of one process.
-    pub fn fewer_points_on_ranks(&mut self, look: &Look, dims: Dims) -> Option<[usize; 3]> {
-        self.lit.light.set_scale(look.light_scale);
-        self.lit.light.fewer_points_on_ranks(dims)
-    }
-
     /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::halo`]
-    /// says. The first rank gets the picture, with the bytes of one process; a light volume of more than 2²⁵ points is coarser here.
+    /// says. The first rank gets the picture, with the bytes of one process.
     ///
     /// # Panics
     /// If the look asks for path tracing.

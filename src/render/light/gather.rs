@@ -12,23 +12,12 @@ use crate::grid::Dims;
 use crate::simd::{Simd, each_level, greatest};
 use crate::snapshot::{BRICK, Part, Snapshot};
 
-/// Which cells a point is the mean of, along one axis: the first and their weights.
-struct Share {
-    first: usize,
-    weights: Vec<f32>,
-}
-
-/// Shares for points in the middle of `count` equal parts of `cells` cells, with one more at either end that is the same as
-/// the one beside it.
-fn shares(count: usize, cells: usize) -> Vec<Share> {
-    let spacing = cells as f32 / count as f32;
+/// Which cells a point is the mean of, along one axis, beside those beyond the box, which are empty: for points in the middle of `count`
+/// parts of `between` cells each, with one more at either end that is the same as the one beside it.
+fn shares(count: usize, between: usize, cells: usize) -> Vec<Range<usize>> {
     let share = |point: usize| {
         let part = point.clamp(1, count) - 1;
-        let (start, end) = (part as f32 * spacing, (part + 1) as f32 * spacing);
-        let first = (start + 1e-3).floor() as usize;
-        let last = ((end - 1e-3).ceil() as usize).min(cells);
-        let overlap = |cell: usize| (end.min(cell as f32 + 1.0) - start.max(cell as f32)).max(0.0);
-        Share::new(first, (first..last).map(overlap))
+        part * between..((part + 1) * between).min(cells)
     };
     (0..count + 2).map(share).collect()
 }
@@ -42,24 +31,25 @@ pub(super) struct Planes {
     cubes: Vec<[f32; 3]>,
 }
 
-/// The sum of the three colours at the points, and the colours in the cubes of `mixture`.
+/// The sum of the three colours at the points, so many cells apart, and the colours in the cubes of `mixture`.
 pub(super) fn gather(
     part: &Part,
     mixture: &mut Mixture,
-    points: Dims,
+    (points, between): (Dims, usize),
     scratch: &mut Planes,
     out: &mut Vec<f32>,
 ) {
     let (cells, snapshot) = (part.whole.dims, part.planes);
     let plane = points.nx * points.ny;
-    let in_x = Narrowing::new(&shares(points.nx - 2, cells.nx));
-    let in_y = of_cells(&shares(points.ny - 2, cells.ny), cells.ny);
-    let in_z = shares(points.nz - 2, cells.nz);
+    let weight = 1.0 / between as f32;
+    let in_x = Narrowing { points: shares(points.nx - 2, between, cells.nx), weight };
+    let in_y = of_cells(&shares(points.ny - 2, between, cells.ny), cells.ny);
+    let in_z = shares(points.nz - 2, between, cells.nz);
     // A layer of points belongs to the rank that has the first plane of its cells.
-    let layer = |k: usize| if k == 0 { 0 } else { in_z.partition_point(|share| share.first < k) };
+    let layer = |k: usize| if k == 0 { 0 } else { in_z.partition_point(|share| share.start < k) };
     let own = part.own();
     let layers = layer(own[0])..if own[1] == cells.nz { in_z.len() } else { layer(own[1]) };
-    let read = in_z[layers.clone()].iter().map(|share| share.first + share.weights.len()).max();
+    let read = in_z[layers.clone()].iter().map(|share| share.end).max();
     let wanted = own[0]..own[1].max(read.unwrap_or(0));
     let (edge, cubes) = (mixture.edge, mixture.dims);
     let Planes { points: planes, cubes: sums } = scratch;
@@ -75,11 +65,11 @@ pub(super) fn gather(
         || Rows::new(cells.nx, points.ny),
         |rows, (k, (plane, sums))| {
             let mut reached = 0..0;
-            for (j, shares) in in_y.iter().enumerate() {
+            for (j, points) in in_y.iter().enumerate() {
                 let Some(filled) = rows.load(snapshot, j, k) else { continue };
                 rows.add_to_cubes(&filled, edge, &mut sums[j / edge * cubes.nx..][..cubes.nx]);
-                rows.add_to_points(&filled, shares);
-                if let (Some((first, _)), Some((last, _))) = (shares.first(), shares.last()) {
+                rows.add_to_points(&filled, points, weight);
+                if let (Some(first), Some(last)) = (points.first(), points.last()) {
                     reached = if reached.is_empty() { *first..last + 1 } else { reached.start..last + 1 };
                 }
             }
@@ -95,57 +85,33 @@ pub(super) fn gather(
     out.resize(points.cells(), 0.0);
     let of_rank = &mut out[layers.start * plane..layers.end * plane];
     of_rank.par_chunks_mut(plane).zip(&in_z[layers]).for_each(|(out, share)| {
-        share.mean_of_rows(first, planes, out);
+        for row in share.clone() {
+            let row = &planes[(row - first) * plane..][..plane];
+            out.iter_mut().zip(row).for_each(|(out, x)| *out += weight * x);
+        }
     });
     part.gather(out, |k| layer(k) * plane);
 }
 
-impl Share {
-    fn new(first: usize, weights: impl Iterator<Item = f32>) -> Self {
-        let weights: Vec<f32> = weights.collect();
-        let sum: f32 = weights.iter().sum();
-        Self { first, weights: weights.iter().map(|w| w / sum).collect() }
-    }
-
-    /// The mean of whole rows, as long as `out`, of `rows`, which begin with row `start`.
-    fn mean_of_rows(&self, start: usize, rows: &[f32], out: &mut [f32]) {
-        for (n, weight) in self.weights.iter().enumerate() {
-            let row = &rows[(self.first + n - start) * out.len()..][..out.len()];
-            out.iter_mut().zip(row).for_each(|(out, x)| *out += weight * x);
-        }
-    }
-}
-
-/// For each of `count` cells the points that it has a share in, and its weight there.
-fn of_cells(shares: &[Share], count: usize) -> Vec<Vec<(usize, f32)>> {
+/// For each of `count` cells the points that it has a share in.
+fn of_cells(shares: &[Range<usize>], count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new(); count];
     for (point, share) in shares.iter().enumerate() {
-        for (cell, weight) in all[share.first..].iter_mut().zip(&share.weights) {
-            cell.push((point, *weight));
-        }
+        share.clone().for_each(|cell| all[cell].push(point));
     }
     all
 }
 
-/// Means over the cells of a row, tap by tap.
+/// Means over the cells of a row.
 struct Narrowing {
-    /// For each tap the cell that each point reads, and its weight, 0 where a point has fewer taps.
-    taps: Vec<Vec<(u32, f32)>>,
+    points: Vec<Range<usize>>,
+    weight: f32,
 }
 
 impl Narrowing {
-    fn new(shares: &[Share]) -> Self {
-        let most = shares.iter().map(|share| share.weights.len()).max().unwrap_or(0);
-        let tap = |n: usize, share: &Share| match share.weights.get(n) {
-            Some(weight) => ((share.first + n) as u32, *weight),
-            None => (share.first as u32, 0.0),
-        };
-        Self { taps: (0..most).map(|n| shares.iter().map(|share| tap(n, share)).collect()).collect() }
-    }
-
     fn narrow(&self, row: &[f32], out: &mut [f32]) {
-        for tap in &self.taps {
-            out.iter_mut().zip(tap).for_each(|(out, (cell, weight))| *out += weight * row[*cell as usize]);
+        for (out, cells) in out.iter_mut().zip(&self.points) {
+            *out += row[cells.clone()].iter().fold(0.0, |sum, x| sum + self.weight * x);
         }
     }
 }
@@ -187,12 +153,12 @@ impl Rows {
         }
     }
 
-    /// Adds the sum of their colours to rows of points, each with a weight.
-    fn add_to_points(&mut self, filled: &Range<usize>, shares: &[(usize, f32)]) {
+    /// Adds the sum of their colours to rows of points.
+    fn add_to_points(&mut self, filled: &Range<usize>, points: &[usize], weight: f32) {
         let sums = &mut self.sums[..filled.len()];
         add_colors(&self.cells[..filled.len()], sums);
         let nx = self.cells.len();
-        for (point, weight) in shares {
+        for point in points {
             let means = &mut self.means[point * nx..][filled.clone()];
             means.iter_mut().zip(&*sums).for_each(|(mean, sum)| *mean += weight * sum);
         }

@@ -206,44 +206,46 @@ impl LightVolume {
     }
 
     /// The light in each cube that further lights, those far away or those close by, send directly: its sum, and the sum of each times the
-    /// direction it goes in; the means over points, weighted with their density. Empty without such lights.
+    /// direction it goes in; the means over places in it, weighted with their density. Empty without such lights.
     pub(super) fn lamps_in_cubes(&self, medium: &Medium, far: bool) -> [[Vec<f32>; 4]; 3] {
         let lamps: Vec<&Lit> = self.lamps.iter().filter(|lit| lit.lamp.is_far() == far).collect();
         if lamps.is_empty() {
             return Default::default();
         }
-        let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
-        let dims = self.mixture.dims;
-        let cube =
-            |a: usize, n: usize| (((n as f32 - 0.5) * spacing[a] / h) as usize).min(dims.array()[a] - 1);
-        let half = 0.5 * medium.extinction * spacing.iter().sum::<f32>() / 3.0;
+        let (samples, dims) = (self.cube_samples(), self.mixture.dims);
+        let points = samples.dims;
+        let cube = |a: usize, n: usize| samples.cube(n, self.mixture.h, dims.array()[a]);
+        let half = 0.5 * medium.extinction * samples.spacing;
         let plane = dims.nx * dims.ny;
         let mut sums = vec![Direct::default(); dims.cells()];
-        let (density, albedo, lamps) = (&self.density, &self.cubes.albedo, &lamps);
+        let (density, spans) = (samples.densities(self.on_points(&self.density)), samples.spans(&self.spans));
+        let depths = |depths| samples.depths(self.on_points(depths));
+        let lamps: Vec<_> =
+            lamps.iter().map(|lit| (&lit.lamp, depths(&lit.depth), depths(&lit.shade))).collect();
+        let albedo = &self.cubes.albedo;
         sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
             for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
                 for j in 1..points.ny - 1 {
                     let row = points.index(0, j, k);
-                    let span = self.spans[j + k * points.ny].clone();
+                    let span = spans[j + k * points.ny].clone();
                     let inner = span.start.max(1)..span.end.min(points.nx - 1);
                     for i in inner.filter(|&i| density[row + i] > 0.0) {
                         let at = cube(1, j) * dims.nx + cube(0, i);
                         let p = [i, j, k];
-                        let p = std::array::from_fn(|a| (p[a] as f32 - 0.5) * spacing[a]);
+                        let p = p.map(|n: usize| (n as f32 - 0.5) * samples.spacing);
                         let here = density[row + i];
                         sums[at].density += here;
-                        for lit in lamps {
+                        for (lamp, depth, shade) in &lamps {
                             let scale: [f32; 3] = std::array::from_fn(|c| {
                                 1.0 - albedo[c][slab * plane + at] * self.cubes.phase.forward
                             });
-                            let hidden = lit.shade.get(row + i).map_or(1.0, |shade| exp(-shade));
+                            let hidden = shade.get(row + i).map_or(1.0, |shade| exp(-shade));
                             let arrives: [f32; 3] = std::array::from_fn(|c| {
-                                let passes =
-                                    exp(-scale[c] * lit.depth[row + i]) * spread(half * scale[c] * here);
-                                here * hidden * lit.lamp.color[c] * passes
+                                let passes = exp(-scale[c] * depth[row + i]) * spread(half * scale[c] * here);
+                                here * hidden * lamp.color[c] * passes
                             });
-                            for part in 0..lit.lamp.parts() {
-                                sums[at].add(&lit.lamp.arriving(part, p), arrives);
+                            for part in 0..lamp.parts() {
+                                sums[at].add(&lamp.arriving(part, p), arrives);
                             }
                         }
                     }

@@ -9,30 +9,28 @@ use crate::render::medium::Medium;
 use crate::simd::{Simd, each_level};
 
 impl LightVolume {
-    /// The sun in each cube: the mean over its points, weighted with their density, of what arrives.
+    /// The sun in each cube: the mean over places in it, weighted with their density, of what arrives.
     pub(super) fn light_cubes(&mut self, medium: &Medium) {
-        let (points, spacing, h) = (self.points, self.spacing, self.mixture.h);
-        let dims = self.mixture.dims;
-        let cube = |a: usize, n: usize| {
-            let middle = (n as f32 - 0.5) * spacing[a];
-            ((middle / h) as usize).min(dims.array()[a] - 1)
-        };
+        let (samples, dims) = (self.cube_samples(), self.mixture.dims);
+        let points = samples.dims;
+        let cube = |a: usize, n: usize| samples.cube(n, self.mixture.h, dims.array()[a]);
         let plane = dims.nx * dims.ny;
         let xs: Vec<usize> = (0..points.nx).map(|i| cube(0, i)).collect();
         // Half the way of the sun's light through the surroundings of a point.
-        let half = 0.5 * medium.extinction * spacing.iter().sum::<f32>() / 3.0;
-        let sums = &mut self.scratch.sums;
+        let half = 0.5 * medium.extinction * samples.spacing;
+        let mut sums = std::mem::take(&mut self.scratch.sums);
         sums.clear();
         sums.resize(dims.cells(), [0.0; 4]);
-        let (density, depth, albedo) = (&self.density, &self.depth, &self.cubes.albedo);
-        let (shade, forward) = (&self.shade, self.cubes.phase.forward);
+        let [depth, shade] = [&self.depth, &self.shade].map(|depths| samples.depths(self.on_points(depths)));
+        let (density, spans) = (samples.densities(self.on_points(&self.density)), samples.spans(&self.spans));
+        let (albedo, forward) = (&self.cubes.albedo, self.cubes.phase.forward);
         sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
             let mut strip = Arriving::default();
             for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
                 for j in 1..points.ny - 1 {
                     let row = points.index(0, j, k);
                     let first = cube(1, j) * dims.nx;
-                    let span = self.spans[j + k * points.ny].clone();
+                    let span = spans[j + k * points.ny].clone();
                     let (mut start, end) = (span.start.max(1), span.end.min(points.nx - 1));
                     while start < end {
                         let count = (end - start).min(CHUNK);
@@ -60,12 +58,12 @@ impl LightVolume {
                 }
             }
         });
-        let sums = &self.scratch.sums;
         for c in 0..3 {
             let sun = &mut self.sources.sun[c];
             sun.clear();
             sun.extend(sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20)));
         }
+        self.scratch.sums = sums;
     }
 }
 
