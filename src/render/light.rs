@@ -16,6 +16,7 @@
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
 mod cube_samples;
+mod depth_roots;
 mod extinction;
 mod gather;
 mod gathered;
@@ -655,7 +656,7 @@ mod tests {
             pool.install(|| light.bake(&snapshot, &Look::default()));
             let mut texels = Vec::new();
             let medium = Medium::of(&Look::default(), snapshot.extent());
-            light.towards([0.2, 0.3, 2.0], &medium, &mut texels);
+            light.towards([0.2, 0.3, 2.0], &medium, true, &mut texels);
             texels
         };
         assert!(bake(1) == bake(3));

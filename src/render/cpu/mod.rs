@@ -244,7 +244,8 @@ impl CpuRenderer {
         }
         let mut texels = Vec::new();
         let medium = Medium::of(view.look, snapshot.extent());
-        contents.light.towards(Axes::of(view.camera, 1.0).eye.into(), &medium, &mut texels);
+        let eye = Axes::of(view.camera, 1.0).eye.into();
+        contents.light.towards(eye, &medium, self.quality.splines, &mut texels);
         let volume = Volume::of_light(contents.light, &texels);
         let smoke = Smoke::new(snapshot, contents.cells, &volume, view, &self.quality);
         let picture = &mut self.picture;

@@ -21,9 +21,9 @@ pub(super) struct ShadedSmoke {
     written: Written,
     /// Look that the texels are for, and whether for splines; `None` if the smoke has changed since.
     shaded_for: Option<(Look, bool)>,
-    /// The light volume, and the look and eye it is for; `None` if the light has changed since.
+    /// The light volume, and the look and eye it is for, and whether for splines; `None` if the light has changed since.
     light: Vec<[f16; 4]>,
-    lit_for: Option<(Look, [f32; 3])>,
+    lit_for: Option<(Look, [f32; 3], bool)>,
     bricks: Option<OccupiedBricks>,
 }
 
@@ -70,9 +70,12 @@ impl ShadedSmoke {
             contents.cells.shade(&medium, &mut self.texels, &mut self.glow, &mut self.written);
             self.shaded_for = Some((look.clone(), quality.splines));
         }
-        if self.lit_for.as_ref().is_none_or(|(of, from)| of != look || *from != eye) {
-            contents.light.towards(eye, &medium, &mut self.light);
-            self.lit_for = Some((look.clone(), eye));
+        let for_it = |(of, from, splines): &(Look, [f32; 3], bool)| {
+            of == look && *from == eye && *splines == quality.splines
+        };
+        if !self.lit_for.as_ref().is_some_and(for_it) {
+            contents.light.towards(eye, &medium, quality.splines, &mut self.light);
+            self.lit_for = Some((look.clone(), eye, quality.splines));
         }
     }
 
@@ -85,7 +88,7 @@ impl ShadedSmoke {
         padding: &'a mut [Vec<[f16; 4]>; 3],
     ) -> Volume<'a> {
         let bricks = self.bricks.as_ref().expect("shaded before");
-        let ((_, splines), (look, _)) =
+        let ((_, splines), (look, ..)) =
             (self.shaded_for.as_ref().expect("shaded before"), self.lit_for.as_ref().expect("shaded before"));
         let of_look = medium::Medium::of(look, contents.extent());
         let ([padding, glow_padding, light_padding], dims) = (padding, contents.dims_at_hand());

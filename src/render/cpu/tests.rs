@@ -84,16 +84,16 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
         let (mut light, mut cells) = (LightVolume::default(), Cells::default());
         light.bake(&snapshot, &look);
         cells.gather(&snapshot);
-        let mut towards = Vec::new();
         let medium = Medium::of(&look, snapshot.extent());
-        light.towards(Axes::of(&camera, 1.0).eye.into(), &medium, &mut towards);
-        let towards = Volume::of_light(&light, &towards);
         for (splines, bricks, samples) in [(false, true, 1.0), (false, false, 2.0), (true, true, 0.7)] {
             let quality = Quality { splines, bricks, samples, ..Quality::FINAL };
             if splines {
                 let plain = std::mem::take(&mut cells);
                 cells.sharpen(&plain);
             }
+            let mut towards = Vec::new();
+            light.towards(Axes::of(&camera, 1.0).eye.into(), &medium, splines, &mut towards);
+            let towards = Volume::of_light(&light, &towards);
             let mut texels = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
             let mut glow = texels.clone();
             cells.shade(&medium, &mut texels, &mut glow, &mut Written::default());
@@ -124,7 +124,7 @@ fn packets_that_share_light_match_single_rays() {
     let (mut texels, mut towards) = (vec![[f16::ZERO; 4]; snapshot.dims.cells()], Vec::new());
     let medium = Medium::of(&look, snapshot.extent());
     cells.shade(&medium, &mut texels, &mut [], &mut Written::default());
-    light.towards(camera.position, &medium, &mut towards);
+    light.towards(camera.position, &medium, false, &mut towards);
     let glow = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
     let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
     let towards = Volume::of_light(&light, &towards);

@@ -92,7 +92,7 @@ pub struct Renderer {
     floor: Floor,
     light: Volume,
     /// The eye that `light` is for and the light baked last; `None` if it holds an older one.
-    light_for: Option<[f32; 3]>,
+    light_for: Option<([f32; 3], bool)>,
     light_texels: Vec<[f16; 4]>,
     /// φ and J of red, green and blue, for solids.
     diffuse: [Volume; 3],
@@ -375,11 +375,12 @@ impl Renderer {
     /// Brings it to the driver, towards the eye of a view.
     fn upload_light(&mut self, view: &View) -> Result<(), RenderError> {
         let eye = Axes::of(view.camera, 1.0).eye.into();
-        if self.light_for == Some(eye) {
+        let wanted = (eye, self.quality.splines);
+        if self.light_for == Some(wanted) {
             return Ok(());
         }
         let (light, medium) = (&self.lit.light, Medium::of(view.look, self.grid.extent()));
-        light.towards(eye, &medium, &mut self.light_texels);
+        light.towards(eye, &medium, self.quality.splines, &mut self.light_texels);
         self.light.fill(light.points, &self.light_texels)?;
         if !self.solids.is_empty() {
             self.depths.fill(light.points, &light.depths())?;
@@ -393,7 +394,7 @@ impl Renderer {
         }
         self.floor.upload(&self.lit.floor, &medium)?;
         self.lamps.upload(light, &self.lit.floor, !self.solids.is_empty())?;
-        self.light_for = Some(eye);
+        self.light_for = Some(wanted);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
+use super::depth_roots::Across;
 use super::light_chunk::{CHUNK, Lane};
 use super::ordinates::DIRECTIONS;
 use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
@@ -20,12 +21,18 @@ type Values = [f32; VALUES];
 
 impl LightVolume {
     /// Computes the light that a march reads, at each point, for an eye at a position \[m\]: radiance scattered towards the eye for
-    /// an albedo of 1, without the sun's first scattering, and the [`root`] of the optical depth towards the sun. Only points near smoke
-    /// are filled.
-    pub(in crate::render) fn towards(&self, eye: [f32; 3], medium: &Medium, out: &mut Vec<[f16; 4]>) {
+    /// an albedo of 1, without the sun's first scattering, and the [`root`] of the optical depth towards the sun, to be read by `splines` or
+    /// linearly. Only points near smoke are filled.
+    pub(in crate::render) fn towards(
+        &self,
+        eye: [f32; 3],
+        medium: &Medium,
+        splines: bool,
+        out: &mut Vec<[f16; 4]>,
+    ) {
         let points = self.points;
         out.resize(points.cells(), [f16::ZERO; 4]);
-        let cubes = self.values_at_cubes(eye, medium);
+        let (cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
         let dims = self.mixture.dims;
         let near = |a: usize, n: usize| {
             let at = (n as f32 - 0.5) * self.spacing[a] / self.mixture.h - 0.5;
@@ -35,7 +42,8 @@ impl LightVolume {
         };
         let xs: Vec<_> = (0..points.nx).map(|i| near(0, i)).collect();
         let planes = out.par_chunks_mut(points.nx * points.ny).enumerate();
-        planes.for_each_init(Vec::new, |row: &mut Vec<Values>, (k, out)| {
+        let scratch = || (Vec::<Values>::new(), Across::default(), Vec::new());
+        planes.for_each_init(scratch, |(row, across, sharpened), (k, out)| {
             let (k0, k1, fz) = near(2, k);
             for (j, out) in out.chunks_exact_mut(points.nx).enumerate() {
                 let span = self.spans[j + k * points.ny].clone();
@@ -49,6 +57,7 @@ impl LightVolume {
                 let (a, b, c, d) = (of(j0, k0), of(j1, k0), of(j0, k1), of(j1, k1));
                 row.clear();
                 row.extend((0..dims.nx).map(|i| mix(&mix(&a[i], &b[i], fy), &mix(&c[i], &d[i], fy), fz)));
+                roots.sharpened([span.start, span.end], [j, k], across, sharpened);
                 let depths = &self.depth[points.index(span.start, j, k)..][..span.len()];
                 let chunks = depths.chunks(CHUNK).zip(out[span.clone()].chunks_mut(CHUNK));
                 for (n, (depths, out)) in chunks.enumerate() {
@@ -81,6 +90,9 @@ impl LightVolume {
                         // Half floats end before the brightest skies do.
                         let sent = [0, 1, 2].map(|c| least(strip.sent[c][i], MOST));
                         *wide = [sent[0], sent[1], sent[2], least(root(strip.depth[i]), MOST)];
+                    }
+                    for (wide, root) in wide.iter_mut().zip(sharpened.iter().skip(n * CHUNK)) {
+                        wide[3] = least(*root, MOST);
                     }
                     out.as_flattened_mut().convert_from_f32_slice(wide[..depths.len()].as_flattened());
                 }

@@ -5,6 +5,7 @@
 
 mod shade;
 mod sharpen;
+pub(super) use sharpen::{MIDDLE, SIDE};
 
 use std::ops::Range;
 

@@ -87,8 +87,8 @@ fn sharpen_layer(from: &Cells, layer: usize, out: &mut Layer) {
 }
 
 /// Weights of \[1 6 1\] / 8.
-const SIDE: f32 = 0.125;
-const MIDDLE: f32 = 0.75;
+pub(in crate::render) const SIDE: f32 = 0.125;
+pub(in crate::render) const MIDDLE: f32 = 0.75;
 
 impl Across {
     #[inline(always)]

@@ -1,0 +1,165 @@
+//! Roots of the depth towards the sun, as pictures interpolate them.
+//!
+//! A quadratic B-spline blurs by half a spacing. Roots are bent where light enters smoke, so blurred ones let too much of it in: for splines
+//! they are sharpened, as densities are (`preshaded/sharpen.rs`).
+
+use rayon::prelude::*;
+
+use super::{LightVolume, root};
+use crate::render::preshaded::{MIDDLE, SIDE};
+use crate::simd::{Simd, each_level, greatest, least};
+
+/// The [`root`] of the depth of smoke and solids at each point.
+pub(super) struct DepthRoots<'a> {
+    light: &'a LightVolume,
+    /// Empty where nothing is sharpened.
+    all: Vec<f32>,
+}
+
+/// Scratch memory: sums and bounds over nine points, across a row.
+#[derive(Default)]
+pub(super) struct Across([Vec<f32>; 3]);
+
+impl LightVolume {
+    /// Roots that are read by splines, or linearly.
+    pub(super) fn roots(&self, splines: bool) -> DepthRoots<'_> {
+        let mut all = Vec::new();
+        if splines {
+            all.par_extend(
+                self.depth
+                    .par_iter()
+                    .with_min_len(self.points.nx)
+                    .enumerate()
+                    .map(|(n, depth)| root(depth + self.shade.get(n).copied().unwrap_or(0.0))),
+            );
+        }
+        DepthRoots { light: self, all }
+    }
+}
+
+impl DepthRoots<'_> {
+    /// Those of points from `first` to `end` in row `j` of plane `k`, if they are sharpened.
+    pub fn sharpened(
+        &self,
+        [first, end]: [usize; 2],
+        [j, k]: [usize; 2],
+        across: &mut Across,
+        out: &mut Vec<f32>,
+    ) {
+        out.clear();
+        if self.all.is_empty() {
+            return;
+        }
+        let points = self.light.points;
+        let row = |n: usize| {
+            let [j, k] = [(j + n % 3).saturating_sub(1), (k + n / 3).saturating_sub(1)];
+            &self.all[points.index(0, j.min(points.ny - 1), k.min(points.nz - 1))..][..points.nx]
+        };
+        // One more on either side, at the ends of the row the same as the one beside it.
+        let (before, after) = (first.saturating_sub(1), (end + 1).min(points.nx));
+        let Across(across) = across;
+        for values in across.iter_mut() {
+            values.clear();
+            values.resize(after - before, 0.0);
+        }
+        let [blurred, low, high] = across;
+        sum_across(std::array::from_fn(|n| &row(n)[before..after]), [blurred, low, high]);
+        for values in across.iter_mut() {
+            if first == 0 {
+                values.insert(0, values[0]);
+            }
+            if end == points.nx {
+                values.push(values[values.len() - 1]);
+            }
+        }
+        out.resize(end - first, 0.0);
+        sharpen(out, &row(4)[first..end], [&across[0], &across[1], &across[2]]);
+    }
+}
+
+each_level! {
+    /// Sums of nine rows with the weights of a spline, and the least and greatest of their values.
+    fn sum_across(rows: [&[f32]; 9], out: [&mut [f32]; 3]) = sum_across_kernel;
+}
+
+#[inline(always)]
+fn sum_across_kernel<S: Simd>(_: S, rows: [&[f32]; 9], [blurred, low, high]: [&mut [f32]; 3]) {
+    let count = blurred.len();
+    let (low, high) = (&mut low[..count], &mut high[..count]);
+    low.fill(f32::MAX);
+    high.fill(f32::MIN);
+    for n in 0..9 {
+        let weight = [SIDE, MIDDLE, SIDE][n % 3] * [SIDE, MIDDLE, SIDE][n / 3];
+        let row = &rows[n][..count];
+        for i in 0..count {
+            blurred[i] += weight * row[i];
+            low[i] = least(row[i], low[i]);
+            high[i] = greatest(row[i], high[i]);
+        }
+    }
+}
+
+each_level! {
+    /// 2 f − B f of the middle row, within the bounds of the values around.
+    fn sharpen(out: &mut [f32], middle: &[f32], across: [&[f32]; 3]) = sharpen_kernel;
+}
+
+#[inline(always)]
+fn sharpen_kernel<S: Simd>(_: S, out: &mut [f32], middle: &[f32], across: [&[f32]; 3]) {
+    let count = out.len();
+    let middle = &middle[..count];
+    let [blurred, low, high] = [&across[0][..count + 2], &across[1][..count + 2], &across[2][..count + 2]];
+    for i in 0..count {
+        let sum = SIDE * (blurred[i] + blurred[i + 2]) + MIDDLE * blurred[i + 1];
+        let least_of_all = least(least(low[i], low[i + 1]), low[i + 2]);
+        let greatest_of_all = greatest(greatest(high[i], high[i + 1]), high[i + 2]);
+        out[i] = greatest(least(2.0 * middle[i] - sum, greatest_of_all), least_of_all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::grid::Dims;
+    use crate::look::Look;
+    use crate::render::light::{LightVolume, squared};
+    use crate::render::trilinear::spline;
+    use crate::snapshot::Snapshot;
+
+    /// Below the flat top of dense smoke, splines of sharpened roots come closer to the depth that straight rays have.
+    #[test]
+    fn splines_of_sharpened_roots_come_closer_to_the_depth() {
+        let (dims, h) = (Dims::new([9, 33, 11]).unwrap(), 0.02);
+        let edge = 0.4;
+        let snapshot =
+            Snapshot::from_fn(dims, h, |p| [((edge - p[1]) / h + 0.5).clamp(0.0, 1.0), 0.0, 0.0, 0.0]);
+        let look = Look { sun_direction: [0.0, 1.0, 0.0], extinction: 80.0, ..Look::default() };
+        let mut light = LightVolume::default();
+        light.bake(&snapshot, &look);
+        let error = |splines: bool| -> f32 {
+            let roots = light.roots(splines);
+            let (mut row, mut all) = (Vec::new(), Vec::new());
+            for n in 0..light.points.ny * light.points.nz {
+                let place = [n % light.points.ny, n / light.points.ny];
+                roots.sharpened([0, light.points.nx], place, &mut Default::default(), &mut row);
+                all.extend_from_slice(&row);
+            }
+            if all.is_empty() {
+                all = light.depth.iter().map(|&x| super::root(x)).collect();
+            }
+            (0..30)
+                .map(|n| {
+                    let y = edge - h * (0.2 + 0.1 * n as f32);
+                    let at = [0.09, y, 0.11].map(|x| x / h + 0.5);
+                    let [read] = spline(light.points, at, |n| [all[n]]);
+                    let depth = 80.0 * (edge - y - 0.5 * h).max(0.0);
+                    let ramp = 0.5 * 80.0 * h * ((edge - y) / h + 0.5).min(1.0).powi(2);
+                    let want = if edge - y < 0.5 * h { ramp } else { depth + 0.5 * 80.0 * h };
+                    ((-squared(read)).exp() - (-want).exp()).abs()
+                })
+                .sum()
+        };
+        let [plain, sharp] = [error(false), error(true)];
+        println!("{plain}, {sharp}");
+        assert!(sharp < 0.7 * plain, "{sharp} and {plain}");
+    }
+}
