@@ -110,10 +110,11 @@ impl Medium {
         first + (second - first) * self.second_share
     }
 
-    /// The phase function without its forward peak, whose share is the second moment (delta-Eddington).
+    /// The phase function without its forward peak, whose share is the second moment of its forward lobes (delta-Eddington). With a peak
+    /// of backward lobes too, the mean cosine of the rest would fall below −1, and scattered light would grow without end.
     #[inline(always)]
     pub(super) fn scaled_phase(&self) -> Phase {
-        let [first, second] = self.lobes.map(|g| g * g);
+        let [first, second] = self.lobes.map(|g| g.max(0.0) * g);
         let forward = first + (second - first) * self.second_share;
         Phase { forward, g: (self.mean_cosine() - forward) / (1.0 - forward) }
     }

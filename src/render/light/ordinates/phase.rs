@@ -68,8 +68,8 @@ impl OnOrdinates {
     /// Adds a share of the phase function of Henyey and Greenstein, whole or truncated by g².
     #[inline(always)]
     fn add_lobe(&mut self, ordinates: &[Ordinate; DIRECTIONS], g: f32, share: f32, cut: bool) {
-        // A backward lobe has no forward peak to lose: it is only scaled.
-        let (sign, g, scale) = (1.0_f32.copysign(g), g.abs(), if cut && g < 0.0 { 1.0 - g * g } else { 1.0 });
+        let (sign, g) = (1.0_f32.copysign(g), g.abs());
+        // A backward lobe has no forward peak to lose.
         let cut = cut && sign > 0.0;
         let mut lobe = [[0.0; CHUNK]; DIRECTIONS];
         let mut shape = [[0.0; CHUNK]; DIRECTIONS];
@@ -93,7 +93,7 @@ impl OnOrdinates {
         for n in 0..DIRECTIONS {
             for i in 0..CHUNK {
                 let value = lobe[n][i] + ahead[i] * shape[n][i];
-                self.values[n][i] += share * scale * if value > 0.0 { value } else { 0.0 };
+                self.values[n][i] += share * if value > 0.0 { value } else { 0.0 };
             }
         }
     }
