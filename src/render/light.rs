@@ -18,6 +18,7 @@
 mod cube_samples;
 mod depth_roots;
 mod extinction;
+mod faded;
 mod gather;
 mod gathered;
 mod glow_blocks;
@@ -53,6 +54,7 @@ use super::medium::{Medium, Phase};
 use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::{spline, trilinear};
+use faded::Unfaded;
 use gather::gather;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
@@ -91,6 +93,7 @@ pub struct LightVolume {
     smoke: [[f32; 3]; 2],
     extent: [f32; 3],
     density: Vec<f32>,
+    unfaded: Unfaded,
     /// For each row of points those that smoke may be read from: all between its first and last, and the ones around, as far as
     /// a spline reads.
     spans: Vec<Range<usize>>,
@@ -148,6 +151,7 @@ impl Default for LightVolume {
             smoke: [[f32::MAX; 3], [f32::MIN; 3]],
             extent: [1.0; 3],
             density: vec![0.0; 27],
+            unfaded: Unfaded::default(),
             spans: vec![0..0; 9],
             depth: vec![0.0; 27],
             shade: Vec::new(),
@@ -202,6 +206,7 @@ impl LightVolume {
         self.mixture.fit(snapshot, self.fine);
         let Self { points, scratch, mixture, density, .. } = self;
         gather(part, mixture, (*points, between), &mut scratch.planes, density);
+        self.unfaded.clear();
         self.spans = spans(self.points, &self.density);
     }
 
@@ -217,12 +222,13 @@ impl LightVolume {
     /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
     /// smoke that glows needs them. `part` is that of this rank.
     pub(super) fn cast(&mut self, look: &Look, cells: &Cells, part: Option<&Part>) {
+        let medium = Medium::of(look, self.extent);
+        self.fade(&medium);
         self.sun = Lamp::sun(look);
         let field = self.on_points(&self.density);
         gather_sun(field, look, &self.sun, &mut self.scratch.discs, &mut self.depth);
         let shade = std::mem::take(&mut self.shade);
         self.shade = self.shade_of(&self.sun, shade);
-        let medium = Medium::of(look, self.extent);
         self.gather_lamps(look, &medium);
         let single = look.scattering == Scattering::Single;
         let mut phase = medium.scaled_phase();
@@ -602,7 +608,7 @@ mod tests {
 
     fn baked(dims: [usize; 3], sun_direction: [f32; 3]) -> LightVolume {
         let snapshot = procedural::uniform(Dims::new(dims).unwrap(), 0.05, [0.5, 0.25, 0.25, 0.0]);
-        let look = Look { extinction: 3.0, sun_direction, ..Look::default() };
+        let look = Look { extinction: 3.0, sun_direction, fade: 0.0, ..Look::default() };
         let mut light = LightVolume::default();
         light.bake(&snapshot, &look);
         light
