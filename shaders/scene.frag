@@ -20,6 +20,7 @@ uniform vec2 floor_spacing;  // between its nodes, m
 
 uniform vec3 floor_albedo;   // negative: no floor
 #ifdef SOLIDS
+uniform vec3 sun_scale;      // share of the depth that dims the sun on surfaces
 uniform sampler3D diffuse_red;   // mean radiance and net flux of all light but the sun's own
 uniform sampler3D diffuse_green;
 uniform sampler3D diffuse_blue;
@@ -91,8 +92,9 @@ float of_small(vec4 s, vec3 normal) {
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
 vec3 solid_radiance(vec3 p, vec3 d, vec3 normal, vec4 surface) {
     Facet facet = facet_of(normal, -d, surface.a);
-    float cosine = dot(normal, sun_direction), sunlit = 0.0, hair = 1e-3 * light_spacing;
-    if (cosine > 0.0) sunlit = sunny(p + hair * normal) * exp(-depth_at(clamp(p, vec3(0.0), extent)));
+    float cosine = dot(normal, sun_direction), hair = 1e-3 * light_spacing;
+    vec3 sunlit = vec3(0.0);
+    if (cosine > 0.0) sunlit = sunny(p + hair * normal) * exp(-sun_scale * depth_at(clamp(p, vec3(0.0), extent)));
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
     vec4 red = moments(diffuse_red, share), green = moments(diffuse_green, share), blue = moments(diffuse_blue, share);
     vec4 small_red = moments(within_red, share), small_green = moments(within_green, share), small_blue = moments(within_blue, share);

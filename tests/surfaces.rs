@@ -65,6 +65,66 @@ fn a_traced_floor_reflects_sun_and_sky() {
     assert!((got / want - 1.0).abs() < 0.01, "{got}, not {want}");
 }
 
+/// Smoke that fills its box, with sides that fade and without: light that lies flat on a side, as here on all but one, enters through it.
+/// Where it was dimmed by what lies beyond, a flat box was 0.5 and 0.1 of traced.
+#[test]
+fn smoke_that_touches_the_sides_is_lit_through_them() {
+    let full = |cells: [usize; 3]| {
+        Snapshot::from_fn(Dims::new(cells).unwrap(), 1.0 / 32.0, |_| [1.0, 0.0, 0.0, 0.0])
+    };
+    let flat = Camera { up: [0.0, 0.0, -1.0], ..Camera::at([1.0, 5.0, 1.0], [1.0, 0.1, 1.0], 18.0) };
+    let cases = [
+        (full([64, 8, 64]), [0.8, 0.58, 0.16], 0.0, flat.clone(), 0.05),
+        (full([64, 8, 64]), [1.0, 0.25, 0.3], 0.0, flat, 0.08),
+        (full([32; 3]), [0.8, 0.58, 0.16], 0.0, camera(), 0.08),
+        (full([32; 3]), [0.8, 0.58, 0.16], 0.1, camera(), 0.08),
+    ];
+    for (snapshot, sun_direction, fade, camera, bound) in cases {
+        let look = Look { sun_direction, fade, extinction: 20.0, floor: None, ..look() };
+        let [fast, traced] = both_from(&camera, &snapshot, &look);
+        let ratio = mean(&fast, |_, _| true) / mean(&traced, |_, _| true);
+        println!("{:?}, {sun_direction:?}, fade {fade}: {ratio:.3}", snapshot.dims);
+        assert!((ratio - 1.0).abs() < bound, "{:?}, {sun_direction:?}, fade {fade}: {ratio}", snapshot.dims);
+    }
+}
+
+/// Smoke that scatters back. With a peak of backward lobes its light grew without end. It is
+/// up to a fifth too bright.
+#[test]
+fn smoke_that_scatters_back_is_as_bright_as_traced() {
+    for (anisotropy, second_lobe) in [(-0.8, [0.0; 2]), (0.4, [-0.9, 0.7])] {
+        let colors = [[0.95; 3]; 3];
+        let look = Look { colors, anisotropy, second_lobe, extinction: 20.0, floor: None, ..look() };
+        let [fast, traced] = both(&smoke_in(64, 1.0, 0.0), &look);
+        let ratio = mean(&fast, |_, _| true) / mean(&traced, |_, _| true);
+        println!("{anisotropy}: {ratio:.3}");
+        assert!((ratio - 1.0).abs() < 0.2, "{anisotropy}: {ratio}");
+    }
+}
+
+/// The floor in the shadow of smoke that scatters forward: what is scattered ahead arrives with the sun. Without, the shadow
+/// was 0.87 of traced and its darkest part 0.47.
+#[test]
+fn a_shadow_of_smoke_that_scatters_forward_is_as_bright_as_traced() {
+    let look = Look {
+        anisotropy: 0.85,
+        extinction: 15.0,
+        colors: [[0.95; 3]; 3],
+        sun_direction: [-0.3, 1.0, -0.5],
+        floor: Some([0.3; 3]),
+        paths: 256,
+        ..look()
+    };
+    let [fast, traced] = both(&smoke_in(64, 1.0, 0.0), &look);
+    let ratio = |from: [u32; 2], to: [u32; 2]| {
+        let shade = |x: u32, y: u32| (from[0]..to[0]).contains(&x) && (from[1]..to[1]).contains(&y);
+        mean(&fast, shade) / mean(&traced, shade)
+    };
+    let [all, darkest] = [ratio([34, 31], [44, 36]), ratio([34, 33], [40, 36])];
+    println!("{all:.3}, darkest part {darkest:.3}");
+    assert!((all - 1.0).abs() < 0.05 && (darkest - 1.0).abs() < 0.2, "{all}, {darkest}");
+}
+
 /// Smoke in the light of a bright floor, and the floor in its shadow.
 #[test]
 fn smoke_over_a_bright_floor_is_as_bright_as_traced() {

@@ -34,6 +34,9 @@ pub(super) struct FloorLight {
 const MOST: usize = 320;
 /// The same where light from within is read farther away.
 const MOST_LIT: usize = 512;
+/// Width, as a share of the way from the smoke times the tangent of the angle of the forward peak, over which its light arrives on the floor:
+/// a ball of 15 1/m and g = 0.85 has its shadow's darkest part at 1.48 of traced without, 1.35 at 0.3, 1.08 at 0.5 and 0.85 at 0.7.
+const SPREAD: f32 = 0.5;
 /// Width of the dimmed sky around the box, in units of the longer horizontal side of the box.
 const AROUND: f32 = 0.6;
 /// The same of the floor that is lit from within the box: farther away hardly any of this light arrives.
@@ -99,6 +102,7 @@ impl FloorLight {
                 }
             }
         });
+        self.add_scattered_ahead(light, medium);
         let width = self.size[0];
         let through = |lit: &Lit| -> Vec<f32> {
             let count = lit.lamp.depths(light.spacing[0]);
@@ -110,6 +114,46 @@ impl FloorLight {
             (0..width * self.size[1]).into_par_iter().with_min_len(width).map(node).collect()
         };
         self.lamps = light.lamps().iter().map(through).collect();
+    }
+
+    /// Adds the sun that smoke scatters in its forward peak, spread over the floor by the angle of that peak and the way from the smoke.
+    fn add_scattered_ahead(&mut self, light: &LightVolume, medium: &Medium) {
+        let (Some([lo, hi]), [width, height]) = (light.smoke(), self.size) else { return };
+        let (forward, up) = (medium.scaled_phase().forward, medium.sun_direction[1]);
+        if !medium.scattering || forward <= 0.0 || up <= 0.02 {
+            return;
+        }
+        let direct = up / std::f32::consts::PI;
+        let node = |n: usize| {
+            let p = [(n % width) as f32 * self.spacing[0], 0.0, (n / width) as f32 * self.spacing[1]];
+            let p = [p[0] + self.lo[0], 0.0, p[2] + self.lo[1]];
+            let ahead = light.sun_scattered_ahead(self.texels[n][0]);
+            if ahead == [0.0; 3] {
+                return ahead;
+            }
+            let seen = light.sun().seen(p, light.solids(), 0.0);
+            std::array::from_fn(|c| medium.sun[c] * direct * seen * ahead[c])
+        };
+        let mut ahead: Vec<[f32; 3]> =
+            (0..width * height).into_par_iter().with_min_len(width).map(node).collect();
+        let way = 0.5 * (lo[1] + hi[1]) / up;
+        let away = SPREAD * way * (1.0 / forward - 1.0).sqrt();
+        for (a, [count, along], [others, across]) in
+            [(0, [width, 1], [height, width]), (1, [height, width], [width, 1])]
+        {
+            let radius = (away / self.spacing[a]).round() as usize;
+            let mut row = Vec::new();
+            for first in (0..others).map(|n| n * across) {
+                for _ in 0..3 {
+                    row.clear();
+                    row.extend((0..count).map(|n| ahead[first + n * along]));
+                    mean_around(&row, radius, |n, mean| ahead[first + n * along] = mean);
+                }
+            }
+        }
+        for (texel, ahead) in self.texels.iter_mut().zip(ahead) {
+            (0..3).for_each(|c| texel[c + 1] += ahead[c]);
+        }
     }
 
     /// Share of a further light that smoke lets through to a place of the floor, in nodes.
@@ -153,6 +197,28 @@ fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
     }
     blur(dims, &mut columns);
     (dims, edge, columns)
+}
+
+/// Means over so many values to either side, mirrored at the ends.
+fn mean_around(row: &[[f32; 3]], radius: usize, mut write: impl FnMut(usize, [f32; 3])) {
+    let count = row.len();
+    let radius = radius.min(count - 1);
+    let at = |n: isize| {
+        let n = if n < 0 { -1 - n } else { n } as usize;
+        row[if n < count { n } else { 2 * count - 1 - n }]
+    };
+    let mut sum = [0.0_f64; 3];
+    let add = |sum: &mut [f64; 3], value: [f32; 3], sign: f64| {
+        (0..3).for_each(|c| sum[c] += sign * f64::from(value[c]));
+    };
+    let reach = radius as isize;
+    (-reach..=reach).for_each(|n| add(&mut sum, at(n), 1.0));
+    let share = 1.0 / (2 * radius + 1) as f64;
+    for n in 0..count {
+        write(n, sum.map(|sum| (sum * share) as f32));
+        add(&mut sum, at(n as isize + reach + 1), 1.0);
+        add(&mut sum, at(n as isize - reach), -1.0);
+    }
 }
 
 /// Blurs the light that arrives at columns of cubes, in place. The light of the cubes moves in fourteen directions
@@ -275,8 +341,7 @@ pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
     std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
 }
 
-/// The share of the sun that the smoke lets through, and what a white floor sends of all other light. A point outside the
-/// box looks through it from where its ray to the sun enters; other light is changed only near the box.
+/// The share of the sun that the smoke lets through, and what a white floor sends of all other light. A point outside the box looks through it from where its ray to the sun enters; other light is changed only near the box.
 fn arriving(
     light: &LightVolume,
     (columns, edge, sent): &(Dims, f32, Vec<[f32; 3]>),
@@ -298,9 +363,9 @@ fn arriving(
         let near = trilinear(*columns, at, |n| sent[n]);
         (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
     }
-    let [r, g, b] = other;
     let sun =
         if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 };
+    let [r, g, b] = other;
     [sun, r, g, b]
 }
 

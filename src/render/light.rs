@@ -101,6 +101,8 @@ pub struct LightVolume {
     depth: Vec<f32>,
     shade: Vec<f32>,
     sun: Lamp,
+    /// Share of the depth that dims the sun on surfaces: light that smoke scatters in its forward peak arrives with the sun.
+    sun_scale: [f32; 3],
     /// Further lights.
     lamps: Vec<Lit>,
     mixture: Mixture,
@@ -156,6 +158,7 @@ impl Default for LightVolume {
             depth: vec![0.0; 27],
             shade: Vec::new(),
             sun: Lamp::sun(&Look::default()),
+            sun_scale: [1.0; 3],
             lamps: Vec::new(),
             mixture: Mixture { dims: one, edge: 1, h: 1.0, smoke: vec![[0.0; 3]] },
             cubes: ordinates::MediumCubes::default(),
@@ -236,6 +239,8 @@ impl LightVolume {
             phase = Phase { forward: 0.0, g: 0.0 };
         }
         self.cubes.phase = phase;
+        let albedo = medium.albedo(self.mixture.all());
+        self.sun_scale = albedo.map(|albedo| 1.0 - albedo * phase.forward);
         self.fill_cubes(&medium, look);
         let outside = Outside {
             sun_phase: cut_phase(&medium, medium.sun_direction.map(|x| -x)),
@@ -338,6 +343,22 @@ impl LightVolume {
     /// Optical depth of the smoke from a place in the box \[m\] to the sun; beyond the box, that of the nearest place.
     pub fn depth_to_sun(&self, p: [f32; 3]) -> f32 {
         self.depth_at(&self.depth, p)
+    }
+
+    /// Share of the sun that the smoke lets through to a surface in the box \[m\], with what it scatters in the forward peak.
+    pub fn sun_through(&self, p: [f32; 3]) -> [f32; 3] {
+        let depth = self.depth_to_sun(p);
+        self.sun_scale.map(|scale| exp(-scale * depth))
+    }
+
+    #[cfg(feature = "viewer")]
+    pub(super) fn sun_scale(&self) -> [f32; 3] {
+        self.sun_scale
+    }
+
+    /// The part of [`LightVolume::sun_through`] that is scattered, where a share `clear` is not.
+    pub(super) fn sun_scattered_ahead(&self, clear: f32) -> [f32; 3] {
+        self.sun_scale.map(|scale| clear.powf(scale) - clear)
     }
 
     fn depth_at(&self, depth: &[f32], p: [f32; 3]) -> f32 {

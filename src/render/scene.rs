@@ -48,18 +48,19 @@ impl Scenery<'_> {
         let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>();
         let (outside, the_sun) = (out(1e-3 * self.light.spacing[0]), self.light.sun());
         let seen = if cosine > 0.0 { the_sun.seen(outside, self.solids, turn) } else { 0.0 };
-        let sunny = if seen > 0.0 { seen * (-self.light.depth_to_sun(p)).exp() } else { 0.0 };
+        let through = if seen > 0.0 { self.light.sun_through(p) } else { [0.0; 3] };
+        let sunny = through.map(|through| seen * through);
         let other = self.light.diffuse(p, n, self.splines);
         let [lamps, glossy] = self.light.lamps_on_facet(outside, &facet, turn);
         let (albedo, base) = (self.look.solid(meeting.solid), facet.base());
-        let direct = sunny * cosine;
         let matte: [f32; 3] = std::array::from_fn(|c| {
-            base * albedo[c] * ((m.sun[c] * direct + lamps[c]) / std::f32::consts::PI + other[c]).max(0.0)
+            let direct = m.sun[c] * sunny[c] * cosine;
+            base * albedo[c] * ((direct + lamps[c]) / std::f32::consts::PI + other[c]).max(0.0)
         });
         let Some(coat) = facet.coat else { return matte };
-        let sun = sunny * facet.glossy(m.sun_direction.into(), the_sun.angular_radius(FAR));
+        let sun = facet.glossy(m.sun_direction.into(), the_sun.angular_radius(FAR));
         let mirrored = self.light.mirrored(p, n, facet.mirrored().into(), coat.focus(), self.splines);
-        std::array::from_fn(|c| matte[c] + m.sun[c] * sun + glossy[c] + (1.0 - base) * mirrored[c])
+        std::array::from_fn(|c| matte[c] + m.sun[c] * sunny[c] * sun + glossy[c] + (1.0 - base) * mirrored[c])
     }
 
     /// Renders the solids over a row of pixels, of a picture of `size`.

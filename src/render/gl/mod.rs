@@ -443,6 +443,7 @@ impl Renderer {
             .volume("within_green", self.within[1].texture())
             .volume("within_blue", self.within[2].texture())
             .volume("depths", self.depths.texture())
+            .vec3("sun_scale", self.lit.light.sun_scale())
             .float("diffuse_off", edge * super::light::OFF)
             .float("sun_radius", (0.5 * view.look.sun_size.clamp(0.0, 90.0)).to_radians())
             .vec3("diffuse_size", cubes.array().map(|n| n as f32 * edge));

@@ -5,7 +5,6 @@ use super::ordinates::{FloorBelow, Moments, Wall};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::unit;
-use crate::render::exp::exp;
 use crate::render::floor::open_sky;
 use crate::render::medium::Medium;
 use crate::render::solid::Solid;
@@ -102,28 +101,28 @@ impl LightVolume {
             return [far, near];
         }
         let seen = self.sun.seen(place, &self.solids, 0.0);
-        let sunny = if seen > 0.0 { seen * cosine * exp(-self.depth_to_sun(place)) } else { 0.0 };
-        [std::array::from_fn(|c| medium.sun[c] * sunny + far[c]), near]
+        let through = if seen > 0.0 { self.sun_through(place) } else { [0.0; 3] };
+        [std::array::from_fn(|c| medium.sun[c] * seen * cosine * through[c] + far[c]), near]
     }
 
     /// The floor below each column of cubes: the sun as far as neither solids nor smoke hide it, and an open sky.
     pub(super) fn floor_below(&self, medium: &Medium, albedo: [f32; 3]) -> FloorBelow {
         let (Dims { nx, nz, .. }, h) = (self.mixture.dims, self.mixture.h);
         let (sky, sun) = (open_sky(medium), medium.sun_direction);
-        let sent = |sunny: f32, lamps: [f32; 3]| -> [f32; 3] {
-            let direct = sun[1].max(0.0) * sunny / std::f32::consts::PI;
+        let sent = |sunny: [f32; 3], lamps: [f32; 3]| -> [f32; 3] {
+            let direct = sun[1].max(0.0) / std::f32::consts::PI;
             std::array::from_fn(|c| {
-                albedo[c] * (medium.sun[c] * direct + lamps[c] / std::f32::consts::PI + sky[c])
+                albedo[c] * (medium.sun[c] * direct * sunny[c] + lamps[c] / std::f32::consts::PI + sky[c])
             })
         };
         let column = |n: usize| {
             let p = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
             let seen = self.sun.seen(p, &self.solids, 0.0);
-            let sunny = if seen > 0.0 { seen * exp(-self.depth_to_sun(p)) } else { 0.0 };
+            let sunny = if seen > 0.0 { self.sun_through(p).map(|through| seen * through) } else { [0.0; 3] };
             let [far, near] = [true, false].map(|far| self.lamps_on(p, [0.0, 1.0, 0.0], far));
             sent(sunny, std::array::from_fn(|c| far[c] + near[c]))
         };
-        FloorBelow { open: sent(1.0, self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }
+        FloorBelow { open: sent([1.0; 3], self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }
     }
 
     /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not
