@@ -16,7 +16,8 @@
 //! - **Order.** x, y, z and z, y, x alternate.
 //! - **Fast flow.** A flux gathers as many cells upstream as it needs. While the volumes are positive, two faces never take the same
 //!   air. The step is divided into rounds where a cell would nearly run empty between two sweeps, or where the flow crosses more than
-//!   four cells (`strain.rs`). If few cells are so strained, only a box around them takes several rounds (`strained_box.rs`).
+//!   four cells (`strain.rs`). If few cells are so strained, only a box around them takes several rounds (`strained_box.rs`). A step that
+//!   needs more than a thousand moves the scalars only a share of the way.
 //! - **Solids.** A cut face passes its open part, a closed face nothing. A cell beside a solid counts as whole, as for the pressure.
 //!   Parabolas read no value across a closed face.
 //! - **Sides.** Walls pass nothing. Air that enters through an open side is clean; that of an inflow has the scalars of the inflow. The
@@ -121,7 +122,7 @@ impl Sweeps {
             through_ends: [Vec::new(), Vec::new()],
             backwards: false,
             finer,
-            rounds: Rounds { count: 1.0, ends: 0.0, middle: 0.0 },
+            rounds: Rounds { count: 1.0, share: 1.0, ends: 0.0, middle: 0.0 },
             strained: StrainedBox::new(layout.dims),
         }
     }
@@ -149,7 +150,8 @@ impl Sweeps {
             self.strained.surround(&strain, bricks, self.finer, flow.walls.periodic());
         }
         if self.strained.rounds > 0 {
-            self.rounds = Rounds { count: 1.0, ends: fullest(strain.speed), middle: farthest(strain.speed) };
+            let [ends, middle] = [fullest(strain.speed), farthest(strain.speed)];
+            self.rounds = Rounds { count: 1.0, share: 1.0, ends, middle };
         }
         self.strained.rounds > 0
     }
@@ -164,11 +166,11 @@ impl Sweeps {
         bricks: &mut Bricks,
         (cfl, halt): (f32, &Halt),
     ) -> [f64; 4] {
-        let Rounds { count, ends, middle } = self.rounds;
+        let Rounds { count, share, ends, middle } = self.rounds;
         bricks.dilate(flow.walls.surroundings(), ends.max(middle));
         self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
         let bounds = [ends, middle].map(|cells| (cells / count).ceil().min(1e9) as usize + 1);
-        let most = [flow.steps / count, cfl / count];
+        let most = [flow.steps, cfl].map(|x| x * share / count);
         let last = (count as u32).max(self.strained.rounds) - 1;
         // Rounds of a box alternate too, and the last one alternates from step to step.
         self.backwards ^= self.strained.rounds > 0 && last % 2 == 1;

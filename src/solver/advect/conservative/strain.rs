@@ -23,7 +23,8 @@ const EMPTIEST_ALONE: f32 = 0.85;
 /// Limit of 1 − V between two sweeps of cells that are not strained.
 pub const CALM: f32 = 0.5;
 
-/// Limit of the number of rounds of a step.
+/// Limit of the number of rounds of a step. The air of a step that needs more crosses thousands of cells; scalars then move only a
+/// share of the way, because a round that is too long would take more air from a cell than it holds, and make negative smoke.
 const MOST_ROUNDS: f32 = 1e3;
 
 /// The greatest volumes that leave a cell in a step of one round, and speeds, over the bricks that scalars may reach \[cells\].
@@ -49,6 +50,8 @@ pub struct Strain {
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     pub count: f32,
+    /// Share of the step that they move, 1 unless it needs more than the most rounds.
+    pub share: f32,
     /// In the first and the last sweep of each round.
     pub ends: f32,
     /// In the sweep between them.
@@ -86,13 +89,16 @@ impl Strain {
         let middle = self.middle / (1.0 - first.min(second));
         let empties = first.max(second).max(self.all);
         if empties <= EMPTIEST_ALONE && self.speed <= most_speed && middle <= farthest {
-            return Rounds { count: 1.0, ends: self.speed, middle };
+            return Rounds { count: 1.0, share: 1.0, ends: self.speed, middle };
         }
         let empties = self.greatest();
-        let count = (empties / EMPTIEST).max(self.speed / most_speed).ceil().clamp(2.0, MOST_ROUNDS);
+        let needed = (empties / EMPTIEST).max(self.speed / most_speed).ceil().max(2.0);
+        let count = needed.min(MOST_ROUNDS);
+        let share = count / needed;
+        let ends = share * self.speed;
         // Cells that hold less air are crossed faster.
-        let middle = self.speed / (1.0 - (empties / count).min(EMPTIEST));
-        Rounds { count, ends: self.speed, middle }
+        let middle = ends / (1.0 - (share * empties / count).min(EMPTIEST));
+        Rounds { count, share, ends, middle }
     }
 }
 
@@ -223,5 +229,8 @@ mod tests {
         let drained = Strain { forwards: [0.84, 0.84], ..strain };
         assert_eq!(rounds(drained, false), 2.0, "smoke may cross 12.5 cells along y");
         assert_eq!(rounds(Strain { middle: 1.0, ..drained }, false), 1.0);
+        let storm = Strain { speed: 8e6, ..strain }.rounds(false, 1, 1e7);
+        assert_eq!((storm.count, storm.share), (1e3, 5e-4));
+        assert!((storm.ends / 4e3 - 1.0).abs() < 1e-6, "no round crosses more than 4 cells: {storm:?}");
     }
 }
