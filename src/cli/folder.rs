@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use half::f16;
 
 use super::frames::Frames;
@@ -153,6 +154,17 @@ impl RunFolder {
         let mut numbers: Vec<u32> = names.filter_map(|name| frame_of(&name, format)).collect();
         numbers.sort_unstable();
         Ok(numbers)
+    }
+
+    /// The formats of the frames in the folder.
+    pub fn formats(&self) -> Result<Vec<Format>, CliError> {
+        let mut formats = Vec::new();
+        for &format in Format::value_variants() {
+            if !self.numbers(format)?.is_empty() {
+                formats.push(format);
+            }
+        }
+        Ok(formats)
     }
 
     fn wrong(&self, what: &str) -> CliError {

@@ -41,7 +41,7 @@ pub struct DetailArgs {
     /// Folder for the finer frames [default: DIR-detail]
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
-    /// Formats of the frames [default: that of the run in DIR, or with --resume those of the run in OUT]
+    /// Formats of the frames [default: those of the run in DIR, or with --resume those of the run in OUT]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     format: Vec<Format>,
     /// Fields to write [default: temperature,red,green,blue, or with --resume those of the run in OUT]
@@ -84,11 +84,11 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
         Some(out) => out.clone(),
         None => beside(&args.dir),
     };
-    let (range, input) = (frames.range()?, folder.scene());
+    let (range, input, format) = (frames.range()?, folder.scene(), folder.formats()?);
     let flow = RunFlow::new(folder, frames, args.frames.unwrap_or(range).last, &scene)?;
     let usual = RunOptions {
         frames: range,
-        format: vec![flow.format()],
+        format,
         fields: vec![Field::Temperature, Field::Red, Field::Green, Field::Blue],
         ..RunOptions::default()
     };

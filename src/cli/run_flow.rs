@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::folder::{FlowFrames, RunFolder};
-use super::simulate_args::Format;
 use super::stored_frame::{RunNumbers, StoredFrame};
 use crate::field::{Array, Field};
 use crate::grid::{Dims, Faces, Layout};
@@ -56,11 +55,6 @@ impl RunFlow {
             VELOCITY.into_iter().try_for_each(|field| stored.check(field, &scene.config))?;
         }
         Ok(flow)
-    }
-
-    /// Format of the frames.
-    pub fn format(&self) -> Format {
-        self.frames.format
     }
 
     /// Gives the velocity at the start, which a run need not have written: that of `solver`.

@@ -275,10 +275,8 @@ fn finer_smoke_follows_a_finished_run() {
     let detail = |more: &[&str]| updraft(dir.path(), &[&["detail", "run", "-q"], more].concat());
     succeeded(&detail(&["--up", "3", "--frames", "2-6:2", "--fields", "red"]));
     let finer = dir.path().join("run-detail");
-    assert_eq!(
-        files(&finer),
-        ["fields.0002.npz", "fields.0004.npz", "fields.0006.npz", "scene.toml", "stats.csv"]
-    );
+    let frames = [2, 4, 6].map(|frame| ["npz", "vdb"].map(|format| format!("fields.000{frame}.{format}")));
+    assert_eq!(files(&finer), [frames.as_flattened(), &["scene.toml".into(), "stats.csv".into()]].concat());
     let scene = std::fs::read_to_string(finer.join("scene.toml")).unwrap();
     assert!(scene.contains("detail = 3") && scene.contains("strength = 1.0"), "{scene}");
     let mut npz = zip::ZipArchive::new(std::fs::File::open(finer.join("fields.0006.npz")).unwrap()).unwrap();
@@ -308,4 +306,23 @@ fn finer_smoke_follows_a_finished_run() {
         "turbulence needs conservative advection",
     );
     refused(&updraft(dir.path(), &["detail", "nowhere"]), "nowhere");
+}
+
+#[test]
+fn finer_frames_have_all_formats_of_their_run_unless_others_are_asked_for() {
+    let dir = folder();
+    run(dir.path(), &["--format", "vdb,vti"]);
+    let formats = |out: &str| -> Vec<String> {
+        let frames = files(&dir.path().join(out)).into_iter().filter(|name| name.starts_with("fields.0001."));
+        frames.map(|name| name.rsplit('.').next().unwrap().to_owned()).collect()
+    };
+    for (more, out, wanted) in [
+        (&[][..], "run-detail", &["npz", "vdb", "vti"][..]),
+        (&["--format", "vdb", "--out", "one"], "one", &["vdb"]),
+    ] {
+        succeeded(&updraft(dir.path(), &[&["detail", "run", "--frames", "1-1", "-q"], more].concat()));
+        let mut found = formats(out);
+        found.sort();
+        assert_eq!(found, wanted, "{out}");
+    }
 }
