@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --no-default-features --features scene --example frames
 
-use updraft::field::Field;
+use updraft::field::{Field, NoPressure};
 use updraft::output::png;
 use updraft::output::whole::{self, Existing};
 use updraft::render::CpuRenderer;
@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let fields = folder.join("fields.npz");
-    let arrays = Field::STORED.map(|field| (field.name(), field.array(&solver)));
+    let arrays = Field::STORED.into_iter().map(|field| Ok((field.name(), field.array(&solver)?)));
+    let arrays = arrays.collect::<Result<Vec<_>, NoPressure>>()?;
     whole::write(&fields, |file| npz::write(file, &[("time", solver.stats().time)], arrays))?;
     println!("{}", fields.display());
     Ok(())

@@ -1,9 +1,10 @@
 //! Fields of a solver by name: as arrays over the box, and at points.
 
-use std::fmt;
+use std::{fmt, io};
 
 use bytemuck::Pod;
 use rayon::prelude::*;
+use thiserror::Error;
 
 use crate::grid::{Dims, Layout};
 use crate::solver::{BoundaryCondition, Config, Solver};
@@ -15,6 +16,19 @@ pub struct Array {
     pub shape: [usize; 3],
     /// The values.
     pub values: Vec<f32>,
+}
+
+/// [`Field::Pressure`] was read from a solver that does not keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the solver has no pressure to read; call Solver::keep_pressure before the step whose pressure is wanted"
+)]
+pub struct NoPressure;
+
+impl From<NoPressure> for io::Error {
+    fn from(error: NoPressure) -> Self {
+        Self::new(io::ErrorKind::InvalidInput, error)
+    }
 }
 
 /// Declares the fields: name in files and scenes, meaning, unit and place.
@@ -87,7 +101,7 @@ impl Field {
         if self.is_of_smoke() { (config.smoke_dims(), config.smoke_h()) } else { (config.dims, config.h) }
     }
 
-    /// Memory layout of the values that [`at`](Self::at) reads.
+    /// Memory layout of its values.
     pub fn layout(self, solver: &Solver) -> Layout {
         if self.is_of_smoke() { solver.smoke_layout() } else { solver.layout() }
     }
@@ -114,14 +128,26 @@ impl Field {
         shape
     }
 
+    /// Fails if `solver` does not have this field.
+    ///
+    /// # Errors
+    /// For the pressure, unless the solver [keeps](Solver::keep_pressure) it; the trapezoidal rule always does.
+    pub fn check(self, solver: &Solver) -> Result<(), NoPressure> {
+        if self == Self::Pressure && solver.pressure().is_none() { Err(NoPressure) } else { Ok(()) }
+    }
+
     /// Computes all values of this field.
-    pub fn array(self, solver: &Solver) -> Array {
+    ///
+    /// # Errors
+    /// As of [`check`](Self::check).
+    pub fn array(self, solver: &Solver) -> Result<Array, NoPressure> {
+        self.check(solver)?;
         let shape = self.shape(self.layout(solver).dims);
         let mut values = vec![0.0; shape.iter().product()];
         for (k, plane) in values.chunks_exact_mut(shape[0] * shape[1]).enumerate() {
             self.fill_plane(solver, k, plane);
         }
-        Array { shape, values }
+        Ok(Array { shape, values })
     }
 
     /// Computes the values of plane `k`, x fastest.
@@ -138,8 +164,13 @@ impl Field {
     /// those of all.
     ///
     /// # Errors
-    /// The first error of `take`; later planes are not taken.
-    pub fn planes<E>(self, solver: &Solver, take: impl FnMut(&[f32]) -> Result<(), E>) -> Result<(), E> {
+    /// As of [`check`](Self::check), or the first error of `take`; later planes are not taken.
+    pub fn planes<E: From<NoPressure>>(
+        self,
+        solver: &Solver,
+        take: impl FnMut(&[f32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.check(solver)?;
         self.made_planes(solver, |k, plane| self.fill_plane(solver, k, plane), take)
     }
 
@@ -168,9 +199,17 @@ impl Field {
     }
 
     /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side. The speed is that of the interpolated velocity.
-    pub fn sample(self, solver: &Solver, p: [f32; 3]) -> f32 {
+    ///
+    /// # Errors
+    /// As of [`check`](Self::check).
+    pub fn sample(self, solver: &Solver, p: [f32; 3]) -> Result<f32, NoPressure> {
+        self.check(solver).map(|()| self.interpolated(solver, p))
+    }
+
+    /// As [`sample`](Self::sample), of a field that has been checked.
+    pub(crate) fn interpolated(self, solver: &Solver, p: [f32; 3]) -> f32 {
         if self == Self::Speed {
-            return length([Self::U, Self::V, Self::W].map(|component| component.sample(solver, p)));
+            return length([Self::U, Self::V, Self::W].map(|component| component.interpolated(solver, p)));
         }
         let corner = solver.config().corner();
         let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
@@ -204,8 +243,8 @@ impl Field {
         sum
     }
 
-    /// The value at position `at` of its [`layout`](Self::layout).
-    pub fn at(self, solver: &Solver, at: usize) -> f32 {
+    /// The value at position `at` of its [`layout`](Self::layout), of a field that has been checked.
+    pub(crate) fn at(self, solver: &Solver, at: usize) -> f32 {
         match self {
             Self::U => solver.velocity()[0][at],
             Self::V => solver.velocity()[1][at],
@@ -216,7 +255,7 @@ impl Field {
             Self::Temperature => solver.scalars()[at][3],
             Self::Speed => length([0, 1, 2].map(|c| solver.velocity_at_center(c, at))),
             Self::Vorticity => length(curl(solver, at)),
-            Self::Pressure => solver.pressure().map_or(0.0, |pressure| pressure[at]),
+            Self::Pressure => solver.pressure().map_or(f32::NAN, |pressure| pressure[at]),
         }
     }
 }
@@ -315,7 +354,7 @@ fn length(v: [f32; 3]) -> f32 {
 mod tests {
     use super::*;
     use crate::probe::{Probe, ProbePlace};
-    use crate::solver::Params;
+    use crate::solver::{Integrator, Params};
 
     const DIMS: [usize; 3] = [6, 7, 8];
     const H: f32 = 0.1;
@@ -337,10 +376,10 @@ mod tests {
     fn linear_fields_are_sampled_exactly() {
         let solver = turning();
         for p in [[0.31, 0.33, 0.41], [0.05, 0.35, 0.75], [0.22, 0.5, 0.1]] {
-            close(Field::Red.sample(&solver, p), p[0], "red");
-            close(Field::Temperature.sample(&solver, p), 2.0 * p[0] + p[1], "temperature");
-            close(Field::U.sample(&solver, p), p[1], "u");
-            close(Field::W.sample(&solver, p), p[0], "w");
+            close(Field::Red.sample(&solver, p).unwrap(), p[0], "red");
+            close(Field::Temperature.sample(&solver, p).unwrap(), 2.0 * p[0] + p[1], "temperature");
+            close(Field::U.sample(&solver, p).unwrap(), p[1], "u");
+            close(Field::W.sample(&solver, p).unwrap(), p[0], "w");
         }
     }
 
@@ -349,9 +388,9 @@ mod tests {
         let solver = turning();
         let p = [0.25, 0.35, 0.45];
         // ∇ × (y, z, x) = (−1, −1, −1).
-        close(Field::Vorticity.sample(&solver, p), 3.0_f32.sqrt(), "vorticity");
+        close(Field::Vorticity.sample(&solver, p).unwrap(), 3.0_f32.sqrt(), "vorticity");
         let speed = (0.35_f32.powi(2) + 0.45_f32.powi(2) + 0.25_f32.powi(2)).sqrt();
-        close(Field::Speed.sample(&solver, p), speed, "speed");
+        close(Field::Speed.sample(&solver, p).unwrap(), speed, "speed");
     }
 
     #[test]
@@ -376,17 +415,18 @@ mod tests {
 
     #[test]
     fn arrays_hold_every_value_and_corners_can_be_asked() {
-        let solver = turning();
+        let mut solver = turning();
+        solver.keep_pressure();
         for field in Field::ALL {
-            let array = field.array(&solver);
+            let array = field.array(&solver).unwrap();
             assert_eq!(array.values.len(), array.shape.iter().product::<usize>(), "{field}");
             for corner in 0..8 {
                 let p = std::array::from_fn(|a| if corner >> a & 1 == 1 { DIMS[a] as f32 * H } else { 0.0 });
-                assert!(field.sample(&solver, p).is_finite(), "{field} at {p:?}");
+                assert!(field.sample(&solver, p).unwrap().is_finite(), "{field} at {p:?}");
             }
         }
-        assert_eq!(Field::V.array(&solver).shape, [6, 8, 8]);
-        let red = Field::Red.array(&solver);
+        assert_eq!(Field::V.array(&solver).unwrap().shape, [6, 8, 8]);
+        let red = Field::Red.array(&solver).unwrap();
         close(red.values[3 + 6 * (2 + 7 * 5)], 0.35, "red of cell (3, 2, 5)");
     }
 
@@ -405,5 +445,31 @@ mod tests {
         let plane = read(ProbePlace::Plane { axis: 1, at: 0.25 });
         close(plane[0].values[0], 0.25, "green on a plane");
         close(plane[0].values[1], 0.3, "mean of red on a plane");
+    }
+
+    #[test]
+    fn a_pressure_that_is_not_kept_is_no_zero() {
+        // The trapezoidal rule keeps it for itself.
+        let integrator = Integrator::Projection;
+        let config = Config { integrator, ..turning().config().clone() };
+        let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();
+        solver.fill(|c, p| p[c] * p[c], |_| [0.0; 4]);
+        solver.step(0.01).unwrap();
+        let probe = Probe::new("p", &[Field::Red, Field::Pressure], ProbePlace::Point([0.2; 3]));
+        let take = |_: &[f32]| Ok::<_, io::Error>(());
+        assert_eq!(Field::Pressure.array(&solver), Err(NoPressure));
+        assert_eq!(Field::Pressure.sample(&solver, [0.2; 3]), Err(NoPressure));
+        let refused = Field::Pressure.planes(&solver, take).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(probe.measure(&solver), Err(NoPressure.into()));
+        Field::ALL
+            .into_iter()
+            .filter(|field| *field != Field::Pressure)
+            .for_each(|f| f.check(&solver).unwrap());
+        solver.keep_pressure();
+        solver.step(0.01).unwrap();
+        assert!(Field::Pressure.array(&solver).unwrap().values.iter().any(|p| *p != 0.0));
+        assert!(Field::Pressure.sample(&solver, [0.2; 3]).is_ok() && probe.measure(&solver).is_ok());
+        Field::Pressure.planes(&solver, take).unwrap();
     }
 }

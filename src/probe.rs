@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::field::Field;
+use crate::field::{Field, NoPressure};
 use crate::solver::Solver;
 
 /// Quantities, place and times of a measurement.
@@ -121,6 +121,9 @@ pub enum ProbeError {
     /// A line of fewer than two points.
     #[error("a line of {0} points has no ends; take 2 points or more")]
     FewPoints(u32),
+    /// The pressure of a solver that does not keep it.
+    #[error(transparent)]
+    NoPressure(#[from] NoPressure),
     /// A place with a coordinate that is NaN or infinite.
     #[error("{0:?} is nowhere; its coordinates must be finite")]
     NotFinite(ProbePlace),
@@ -252,7 +255,8 @@ impl Probe {
             let cure = quantity.cure(place)?;
             Some(ProbeError::NoQuantity { quantity: quantity.clone(), place, cure })
         };
-        self.quantities.iter().find_map(refused).map_or(Ok(()), Err)
+        self.quantities.iter().find_map(refused).map_or(Ok(()), Err)?;
+        if self.reads(Field::Pressure) { Ok(Field::Pressure.check(solver)?) } else { Ok(()) }
     }
 
     /// Measures now: one reading, or one for each point of a line.
@@ -303,7 +307,7 @@ impl Probe {
         if self.is_beyond_box(at, solver) {
             return vec![f32::NAN];
         }
-        let sample = |fields: &[Field], p| fields.iter().map(|field| field.sample(solver, p)).product();
+        let sample = |fields: &[Field], p| fields.iter().map(|field| field.interpolated(solver, p)).product();
         match (quantity, self.place, at) {
             (ProbeQuantity::Product(fields), ProbePlace::Point(p), _)
             | (ProbeQuantity::Product(fields), _, Some(p)) => {
@@ -397,7 +401,7 @@ fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
             (cell[a], cell[b]) = (of_air(n), of_air(m));
             let value = |field: &Field| match field.face_axis() == Some(axis) {
                 true => through(solver, axis, cell, at),
-                false => field.sample(solver, p),
+                false => field.interpolated(solver, p),
             };
             sum += f64::from(fields.iter().map(value).product::<f32>());
         }

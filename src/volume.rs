@@ -128,7 +128,7 @@ impl VdbOptions {
 /// use. The first has at most 25 MB of values of other ranks at a time, and the masks of their leaves.
 ///
 /// # Errors
-/// Those of `file`.
+/// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a pressure that the solver does not keep.
 pub fn write_vdb(
     file: impl Write + Seek,
     solver: &Solver,
@@ -136,6 +136,7 @@ pub fn write_vdb(
     frame: Frame,
     options: VdbOptions,
 ) -> io::Result<()> {
+    fields.iter().try_for_each(|field| field.check(solver))?;
     let (scalars, up, finer) = (solver.scalars(), options.up, solver.config().detail as isize);
     let (layout, air) = (solver.smoke_layout(), solver.layout());
     let first_of_air = solver.config().origin;
@@ -486,8 +487,9 @@ impl Region<'_> {
 /// With several ranks all call it. The first writes the file, through which the planes of the others pass one after another.
 ///
 /// # Errors
-/// Those of `file`.
+/// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a pressure that the solver does not keep.
 pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Result<()> {
+    fields.iter().try_for_each(|field| field.check(solver))?;
     let (layout, air, scalars) = (solver.smoke_layout(), solver.layout(), solver.scalars());
     let finer = solver.config().detail;
     let of_density = [Field::Red, Field::Green, Field::Blue];

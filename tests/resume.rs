@@ -54,7 +54,7 @@ fn run(solver: &mut Solver, steps: usize) {
 
 /// All results of a solver.
 fn seen(solver: &Solver) -> (Vec<Vec<u32>>, String) {
-    let bits = |field: Field| field.array(solver).values.iter().map(|x| x.to_bits()).collect();
+    let bits = |field: Field| field.array(solver).unwrap().values.iter().map(|x| x.to_bits()).collect();
     let mut stats = solver.stats().clone();
     stats.stages = Default::default();
     let rest = format!("{stats:?} {:?} {:?}", solver.solid_forces(), solver.solid_pressures());

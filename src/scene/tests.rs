@@ -308,7 +308,7 @@ fn initial_fields_are_set_at_their_points() {
     crate::npz::write(file, &[("time", 3.0)], [("red", red.clone())]).unwrap();
     let path = dir.path().join("s.toml").display().to_string();
     let solver = Scene::load(&path, &[]).unwrap().solver().unwrap();
-    assert_eq!(crate::field::Field::Red.array(&solver), red);
+    assert_eq!(crate::field::Field::Red.array(&solver).unwrap(), red);
     let wrong = Scene::load(&path, &["domain.cells=[5, 6, 8]".into()]).unwrap_err().to_string();
     assert!(wrong.contains("s.toml:5:10: initial.fields: "), "{wrong}");
     assert!(wrong.contains("`red` has the shape [5, 6, 7]; this scene needs [5, 6, 8]"), "{wrong}");
@@ -326,7 +326,7 @@ fn a_frame_of_a_box_that_followed_its_smoke_is_an_initial_field() {
     crate::npz::write(file, &numbers, [("red", red.clone())]).unwrap();
     let path = dir.path().join("s.toml").display().to_string();
     let solver = Scene::load(&path, &[]).unwrap().solver().unwrap();
-    assert_eq!(crate::field::Field::Red.array(&solver), red);
+    assert_eq!(crate::field::Field::Red.array(&solver).unwrap(), red);
     let grown = Scene::load(&path, &["domain.cells=[2, 3, 5]".into()]).unwrap_err().to_string();
     assert!(grown.contains("`red` has the shape [2, 3, 4]; this scene needs [2, 3, 5]"), "{grown}");
 }
@@ -339,7 +339,7 @@ fn formulas_are_sampled_at_the_points_of_their_field() {
                 blue = 3\nlet = { a = '2 * x' }";
     let solver = Scene::parse("s", text).unwrap().solver().unwrap();
     let at = |field: Field, i: usize, j: usize, k: usize| {
-        let array = field.array(&solver);
+        let array = field.array(&solver).unwrap();
         array.values[i + array.shape[0] * (j + array.shape[1] * k)]
     };
     assert_eq!(at(Field::U, 2, 3, 4), 1.0 + 17.5, "x face: (1, 1.75, 2.25)");
@@ -355,7 +355,7 @@ fn a_cell_that_an_edge_cuts_starts_with_its_share() {
     use crate::field::Field;
     let red = |cells: &str, formula: &str| {
         let text = format!("[domain]\ncells = {cells}\nvoxel = 1\n[initial]\nred = '{formula}'\ngreen = 'x'");
-        Field::Red.array(&Scene::parse("s", &text).unwrap().solver().unwrap()).values
+        Field::Red.array(&Scene::parse("s", &text).unwrap().solver().unwrap()).unwrap().values
     };
     assert_eq!(red("[3, 1, 1]", "x < 1.25"), [1.0, 0.25, 0.0]);
     assert_eq!(red("[1, 3, 2]", "y < 1.75"), [1.0, 0.75, 0.0, 1.0, 0.75, 0.0]);
@@ -382,7 +382,7 @@ fn formulas_win_over_the_file_and_come_from_overrides() {
             .contains("--set initial.blue=k * 7 * (x >= 0):1:15: initial.blue: unknown name `k`")
     );
     let solver = load("initial.blue=7 * (x > 0)").unwrap().solver().unwrap();
-    let first = |field: Field| field.array(&solver).values[0];
+    let first = |field: Field| field.array(&solver).unwrap().values[0];
     assert_eq!([Field::Red, Field::Green, Field::Blue].map(first), [1.0, 5.0, 7.0]);
 }
 

@@ -69,7 +69,7 @@ impl Case {
 
     /// All values of a field, x fastest.
     pub fn field(&self, field: Field) -> Vec<f64> {
-        field.array(&self.solver).values.into_iter().map(f64::from).collect()
+        field.array(&self.solver).unwrap().values.into_iter().map(f64::from).collect()
     }
 }
 
