@@ -1,6 +1,6 @@
 //! Values that no flow can have are refused where a program gives them, with a reason, and nothing changes.
 
-use updraft::solver::{Ambient, Dab, Drive, Fill, ForceField, Inflow, Noise, Projection};
+use updraft::solver::{Ambient, Dab, Drive, Fill, ForceField, Inflow, MOST_THREADS, Noise, Projection};
 use updraft::{BoundaryCondition, Config, Dims, Force, Params, Region, Solver, SolverError, Source};
 
 const NO_NUMBERS: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
@@ -192,6 +192,37 @@ fn the_greatest_numbers_and_growth_are_values() {
     let mut config = Config { held: [[None; 2], [Some(-20.0), None], [None; 2]], ..config() };
     (config.time.cfl, config.follow.limit) = (f32::MAX, f32::INFINITY);
     build(config, params, for_ever).unwrap().step(0.01).unwrap();
+}
+
+/// A temperature that no wall holds was ignored.
+#[test]
+fn a_temperature_held_by_a_side_that_is_no_wall_is_refused() {
+    let periodic = [BoundaryCondition::Periodic; 2];
+    for (axis, sides) in [
+        (1, [BoundaryCondition::Closed, BoundaryCondition::Open]),
+        (0, [BoundaryCondition::Closed, inflow(1.0, 0.0)]),
+        (2, periodic),
+    ] {
+        let mut bad = config();
+        (bad.sides[axis], bad.held[axis][1]) = (sides, Some(20.0));
+        let refused = build(bad, Params::default(), source());
+        let said = refused.as_ref().map(drop).map_err(ToString::to_string).unwrap_err();
+        assert!(said.contains(["x_max", "y_max", "z_max"][axis]), "{said}");
+        is_invalid(refused, "held");
+    }
+}
+
+/// The system would take minutes to start so many, or refuse some of them.
+#[test]
+fn an_immense_number_of_threads_is_refused_before_any_is_started() {
+    let began = std::time::Instant::now();
+    for threads in [MOST_THREADS + 1, 100_000, usize::MAX] {
+        is_invalid(build(Config { threads, ..config() }, Params::default(), source()), "threads");
+    }
+    assert!(began.elapsed().as_secs() < 5, "threads were started");
+    // A given pool has its own.
+    let pool = std::sync::Arc::new(updraft::rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+    Solver::with_pool(Config { threads: 100_000, ..config() }, Params::default(), vec![], pool).unwrap();
 }
 
 #[test]

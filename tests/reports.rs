@@ -182,3 +182,27 @@ fn bench_prints_json_instead_of_its_table() {
     assert_eq!((&report["runs"][0]["cells"], report["runs"].as_array().unwrap().len()), (&12.into(), 1));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "no file");
 }
+
+/// Only `check` said so.
+#[test]
+fn a_run_warns_of_a_wall_whose_temperature_stays_in_it() {
+    let dir = folder();
+    let small = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
+    let wall = ["--set", "domain.walls.x_min={closed={temperature=9}}", "--set"];
+    let run = |command: &[&str], conduction: &str| {
+        let conduction = format!("fluid.conduction={conduction}");
+        let output = updraft(dir.path(), &[command, &small, &wall, &[conduction.as_str()]].concat());
+        succeeded(&output);
+        stdout(&output) + &stderr(&output)
+    };
+    let simulate = ["simulate", "plume", "--frames", "1-1", "--force"];
+    let said = "domain.walls.x_min: fluid.conduction is 0, so its temperature stays in the wall";
+    for command in [&["check", "plume"][..], &simulate] {
+        let text = run(command, "0");
+        assert!(text.contains(said), "{command:?}: {text}");
+        let text = run(command, "0.01");
+        assert!(!text.contains(said), "{command:?}: {text}");
+    }
+    let open = ["check", "plume", "--set", "domain.walls.y_max={open={temperature=9}}"];
+    refused(&updraft(dir.path(), &open), "unknown key `temperature`");
+}

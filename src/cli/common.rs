@@ -8,7 +8,7 @@ use crate::parameter::Parameter;
 use crate::scene::{OverrideKey, Scene, SceneError, Share, override_keys};
 
 /// Most threads of a command.
-pub const MOST_THREADS: u16 = 1024;
+pub const MOST_THREADS: u16 = crate::solver::MOST_THREADS as u16;
 
 /// Arguments of every command, and the defaults of [`Defaults`](super::defaults::Defaults) that are no arguments.
 #[derive(Clone, Debug, Default, clap::Args)]

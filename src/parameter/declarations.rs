@@ -11,7 +11,7 @@ use super::words::{
 use super::{Kind, Parameter, Subject};
 use crate::field::Field;
 use crate::look::{CameraProjection, Scattering, ToneMap};
-use crate::solver::{ActsOn, Advection, Integrator, MOST_DETAIL, Motion, Projection, Slip};
+use crate::solver::{ActsOn, Advection, Integrator, MOST_DETAIL, MOST_THREADS, Motion, Projection, Slip};
 
 /// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
 /// smoke.
@@ -317,7 +317,7 @@ fn solver() -> Vec<Parameter> {
         number("solver.tolerance", "-", 1e-6..=0.1, Restarts)
             .of(config!(c => c.tolerance))
             .says("Remaining divergence of multigrid: max abs(∇·u) h / max abs(u)."),
-        whole("solver.threads", 0.0..=1024.0, Restarts)
+        whole("solver.threads", 0.0..=MOST_THREADS as f32, Restarts)
             .of(config!(c => c.threads))
             .upon(MACHINE)
             .says("Number of threads; 0: one for each processor. The result is the same for any number."),

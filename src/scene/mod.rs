@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::comm::Comm;
 use crate::field::Field;
 use crate::foreign;
+use crate::parameter::{SideName, Worded};
 use crate::solver::{SolidPose, Solver};
 
 pub mod builtin;
@@ -128,6 +129,19 @@ impl Scene {
         buried.map(|(name, _)| name).collect()
     }
 
+    /// Walls that hold a temperature, which nothing brings to the air, each with the reason.
+    pub fn idle_walls(&self) -> Vec<String> {
+        let sides = SideName::ALL.as_flattened().iter().zip(self.config.held.as_flattened());
+        let held = sides.filter(|(_, held)| held.is_some() && self.params.conduction == 0.0);
+        held.map(|(side, _)| {
+            format!(
+                "domain.walls.{}: fluid.conduction is 0, so its temperature stays in the wall",
+                side.word()
+            )
+        })
+        .collect()
+    }
+
     /// Size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.config.dims.array().map(|n| n as f32 * self.config.h)
@@ -149,6 +163,9 @@ impl Scene {
     pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
         for shape in self.buried_shapes() {
             tracing::warn!("{shape} lies inside a solid, where nothing comes out; move one of the two");
+        }
+        for wall in self.idle_walls() {
+            tracing::warn!("{wall}; raise it, or leave the temperature out");
         }
         let mut solver = self.empty_solver_on(comm)?;
         if !self.initial.is_empty() {

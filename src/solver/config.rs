@@ -21,6 +21,13 @@ pub enum BoundaryCondition {
     Inflow(Inflow),
 }
 
+impl BoundaryCondition {
+    /// Whether air neither enters nor leaves, so that the side can hold a temperature.
+    pub(crate) fn is_wall(&self) -> bool {
+        matches!(self, Self::Closed | Self::NoSlip(_))
+    }
+}
+
 /// Air that enters through an inflow side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inflow {
@@ -311,6 +318,9 @@ pub const SPEED_LIMIT: f32 = 1.0e6;
 /// Default tolerance of an iterative projection.
 pub const TOLERANCE: f32 = 1e-4;
 
+/// Greatest [`Config::threads`]: the system takes long to start more, and no machine has so many processors.
+pub const MOST_THREADS: usize = 1024;
+
 /// Greatest [`Config::detail`].
 pub const MOST_DETAIL: usize = 4;
 
@@ -372,7 +382,7 @@ pub struct Config {
     /// Keeps the initial velocity: it advects the scalars, but no force and no pressure acts on it, and its
     /// divergence remains.
     pub frozen: bool,
-    /// Number of threads; 0: one for each processor.
+    /// Number of threads, at most [`MOST_THREADS`]; 0: one for each processor.
     pub threads: usize,
 }
 
@@ -399,6 +409,14 @@ impl Config {
         }
     }
 
+    /// The first temperature of a side that holds none.
+    fn held_by_no_wall(&self) -> Option<InvalidValue> {
+        const NAMES: [&str; 6] = ["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"];
+        let sides = self.sides.as_flattened().iter().zip(self.held.as_flattened()).zip(NAMES);
+        let mut idle = sides.filter(|((side, held), _)| held.is_some() && !side.is_wall());
+        idle.next().map(|(_, side)| InvalidValue::HeldByNoWall { side })
+    }
+
     /// The first invalid value, if any, beside those that have a [`SolverError`](super::SolverError) of their own.
     pub fn problem(&self) -> Option<InvalidValue> {
         let positive = |what, value| InvalidValue::unless_positive("configuration", what, value, "");
@@ -418,6 +436,7 @@ impl Config {
             .or_else(|| positive("max_substeps", self.time.max_substeps as f32))
             .or_else(|| positive("number of sweeps", sweeps as f32))
             .or_else(|| self.sides.as_flattened().iter().find_map(side))
+            .or_else(|| self.held_by_no_wall())
             .or_else(|| {
                 finite(
                     "held temperature",

@@ -72,6 +72,14 @@ pub enum InvalidValue {
         /// `solid` or `region`.
         of: &'static str,
     },
+    /// A temperature held by a side that is no wall.
+    #[error(
+        "a configuration's temperature held at {side} has no effect; the side must be a wall, or the temperature absent"
+    )]
+    HeldByNoWall {
+        /// `x_min`, `x_max` …
+        side: &'static str,
+    },
     /// Keyframes whose times do not ascend.
     #[error("a solid's keyframes must rise in time")]
     KeyframesNotRising,

@@ -29,8 +29,8 @@ mod storage;
 
 pub use config::{
     Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Follow, Inflow, Integrator,
-    MOST_DETAIL, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl, TraceOrder,
-    Turbulence,
+    MOST_DETAIL, MOST_THREADS, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl,
+    TraceOrder, Turbulence,
 };
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use invalid_value::InvalidValue;

@@ -1,9 +1,9 @@
 //! Keys without an effect, because another one switches off what they are about.
 
 use crate::look::Scattering;
-use crate::parameter::{self, FieldAccess, Holder, Parameter, SideName, Subject, Worded};
+use crate::parameter::{self, FieldAccess, Holder, Parameter, Subject};
 use crate::scene::Scene;
-use crate::solver::{BoundaryCondition, Motion, Projection};
+use crate::solver::{Motion, Projection};
 
 /// Each key without an effect, with the reason. Keys that have their default are not among them: nobody has set them.
 pub fn keys(scene: &Scene) -> Vec<String> {
@@ -15,7 +15,7 @@ pub fn keys(scene: &Scene) -> Vec<String> {
     if lens.focus != 0.0 && lens.aperture == 0.0 {
         keys.push("render.camera.focus: render.camera.aperture is 0".into());
     }
-    keys.extend(walls(scene));
+    keys.extend(scene.idle_walls());
     keys.extend(sources(scene));
     keys.extend(patches(scene));
     keys.extend(solids(scene));
@@ -67,19 +67,6 @@ fn why(scene: &Scene, parameter: &Parameter) -> Option<&'static str> {
         ),
     ];
     reasons.into_iter().find(|(is_idle, _)| *is_idle).map(|(_, why)| why)
-}
-
-/// Walls that hold a temperature, which nothing brings to the air.
-fn walls(scene: &Scene) -> impl Iterator<Item = String> {
-    let sides = SideName::ALL.as_flattened().iter().zip(scene.config.held.as_flattened());
-    let sides = sides.zip(scene.config.sides.as_flattened());
-    let is_idle = |held: &Option<f32>, side: &BoundaryCondition| {
-        let is_wall = matches!(side, BoundaryCondition::Closed | BoundaryCondition::NoSlip(_));
-        scene.params.conduction == 0.0 && is_wall && held.is_some()
-    };
-    sides.filter(move |((_, held), side)| is_idle(held, side)).map(|((name, _), _)| {
-        format!("domain.walls.{}: fluid.conduction is 0, so its temperature stays in the wall", name.word())
-    })
 }
 
 /// Sources of nothing.

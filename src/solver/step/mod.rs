@@ -34,8 +34,8 @@ use super::sources::{self, Grid, Source, Sources};
 use super::storage::halt::Halt;
 use super::storage::ranks::Ranks;
 use super::{
-    BoundaryCondition, Config, Dab, Integrator, MOST_DETAIL, Params, SCALAR_LIMIT, SPEED_LIMIT, Solid,
-    SolverError, Stage, StepStats, Turbulence,
+    BoundaryCondition, Config, Dab, Integrator, InvalidValue, MOST_DETAIL, MOST_THREADS, Params,
+    SCALAR_LIMIT, SPEED_LIMIT, Solid, SolverError, Stage, StepStats, Turbulence,
 };
 use crate::comm::Comm;
 use crate::grid::{Dims, Layout};
@@ -64,6 +64,24 @@ pub struct Solver {
     pub(in crate::solver) stats: StepStats,
     /// The first value that is not finite, once there is one.
     pub(in crate::solver) not_finite: Option<SolverError>,
+}
+
+/// Refuses more threads than a solver may have, by number or, for 0, by the variable that rayon reads.
+fn check_threads(threads: usize) -> Result<(), SolverError> {
+    const NAME: &str = "RAYON_NUM_THREADS";
+    let range = [0.0, MOST_THREADS as f32];
+    if let Some(problem) =
+        InvalidValue::unless_within("configuration", "number of threads", threads as f32, range)
+    {
+        return Err(problem.into());
+    }
+    // As rayon does: text that is no number counts as none.
+    match std::env::var(NAME).ok().and_then(|text| text.parse::<usize>().ok()) {
+        Some(asked) if threads == 0 && asked > MOST_THREADS => Err(SolverError::Threads(format!(
+            "{NAME} is {asked}; at most {MOST_THREADS} threads are possible"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 impl Solver {
@@ -104,6 +122,7 @@ impl Solver {
         sources: Vec<Source>,
         comm: Option<Arc<dyn Comm>>,
     ) -> Result<Self, SolverError> {
+        check_threads(config.threads)?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(config.threads)
             .thread_name(|i| format!("solver {i}"))
