@@ -38,7 +38,7 @@ fn without_gl(c: &mut Criterion) {
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let mut cpu = CpuRenderer::new();
     c.bench_function("without GL/128", |b| {
-        b.iter(|| black_box(cpu.render(&snapshot, &view, SIZE, &|_| ())));
+        b.iter(|| black_box(cpu.render(&snapshot, &view, SIZE, &|_| ()).unwrap()));
     });
 }
 

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             snapshot.capture(&solver, false);
             let view = View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke };
             let path = folder.join(format!("plume.{frame:04}.png"));
-            png::write(&path, Existing::Replace, &renderer.render(&snapshot, &view, [240, 320], &|_| ()))?;
+            png::write(&path, Existing::Replace, &renderer.render(&snapshot, &view, [240, 320], &|_| ())?)?;
             println!("{}", path.display());
         }
     }

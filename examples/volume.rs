@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let (look, camera) = (Look::default(), Camera::framing(torus.extent()));
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
-    let image = CpuRenderer::new().render(&torus, &view, [480, 360], &|_| ());
+    let image = CpuRenderer::new().render(&torus, &view, [480, 360], &|_| ())?;
     let path = std::env::temp_dir().join("torus.png");
     output::png::write(&path, Existing::Replace, &image)?;
     println!("{}", path.display());

@@ -1,9 +1,10 @@
 //! Camera, light, medium and tone of a picture, as plain data. A scene file sets them, a renderer reads them.
-//! Light is linear; lengths are in metres.
+//! Light is linear; lengths are in metres. Values that no picture can have are refused by the renderers: `problem` names the first.
 
 mod emitters;
 mod environment;
 mod framing;
+mod invalid_look;
 pub(crate) mod light_points;
 pub(crate) mod srgb;
 
@@ -13,6 +14,7 @@ pub use environment::{Environment, Moments, Sphere};
 pub(crate) use framing::corners;
 #[cfg(feature = "viewer")]
 pub(crate) use framing::tight_distance;
+pub use invalid_look::InvalidLook;
 
 /// Kind of a camera's projection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +114,7 @@ pub struct Look {
     /// Width over which smoke fades out towards the sides of the box, except the floor, as a share of the
     /// shortest side; no smoke then ends in a plane. 0: no fading.
     pub fade: f32,
-    /// Henyey–Greenstein mean cosine g of the phase function, −1 (back) to 1 (forward).
+    /// Henyey–Greenstein mean cosine g of the phase function, −0.95 (back) to 0.95 (forward).
     pub anisotropy: f32,
     /// Mean cosine of a second lobe, and its share of the scattered light, 0..1. Droplets and ash have a
     /// small backward one.
@@ -137,7 +139,7 @@ pub struct Look {
     pub ground: [f32; 3],
     /// Light from all around in place of sky and ground, if it has a picture.
     pub environment: Environment,
-    /// Further lights, at most [`Light::MOST`]; more are left out.
+    /// Further lights, at most [`Light::MOST`].
     pub lights: Vec<Light>,
     /// Luminance at 2000 K of opaque hot smoke, which radiates as a black body; 0: no emission.
     pub glow: f32,

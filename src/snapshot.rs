@@ -1,6 +1,7 @@
 //! Output of the solver: one instant of the smoke as half floats at cell centres, small enough to copy every
 //! step and ready to be a texture.
 
+mod invalid_snapshot;
 mod snapshot_slab;
 
 use half::f16;
@@ -10,6 +11,7 @@ use rayon::prelude::*;
 use crate::grid::Dims;
 use crate::solver::{Config, Solver, StepStats};
 
+pub use invalid_snapshot::InvalidSnapshot;
 pub use snapshot_slab::{Motion, Part, SnapshotSlab, above_ground};
 
 pub use crate::solver::{Mesh, Shape as SolidShape, SolidPose};
@@ -95,9 +97,14 @@ impl Bricks {
 
     /// Makes the bricks of an empty box of shape `dims`.
     pub fn empty(dims: Dims) -> Self {
-        let per_axis = dims.array().map(|n| n.div_ceil(BRICK));
-        let bricks = Dims { nx: per_axis[0], ny: per_axis[1], nz: per_axis[2] };
+        let bricks = Self::brick_dims(dims);
         Self { dims: bricks, max: vec![[f16::ZERO; 4]; bricks.cells()], coldest: f16::ZERO }
+    }
+
+    /// Bricks along each axis of a box of shape `dims`.
+    fn brick_dims(dims: Dims) -> Dims {
+        let [nx, ny, nz] = dims.array().map(|n| n.div_ceil(BRICK));
+        Dims { nx, ny, nz }
     }
 
     /// Recomputes the extremes in place.

@@ -103,7 +103,7 @@ fn camera() -> Camera {
 fn picture(renderer: &mut CpuRenderer, snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
     let camera = camera();
     let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
-    renderer.render_linear(snapshot, &view, [SIZE; 2], &|_| ()).rgba
+    renderer.render_linear(snapshot, &view, [SIZE; 2], &|_| ()).unwrap().rgba
 }
 
 /// A renderer that reads smoke and light by splines, as for files, or linearly.

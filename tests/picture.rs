@@ -42,7 +42,7 @@ fn view<'a>(look: &'a Look, camera: &'a Camera) -> View<'a> {
 }
 
 fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
-    CpuRenderer::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ())
+    CpuRenderer::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ()).unwrap()
 }
 
 /// Pictures by ray packets, by the plain reference and, if there is one, by OpenGL.
@@ -50,7 +50,7 @@ fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static st
     let (mut all, mut cpu) = (Vec::new(), CpuRenderer::new());
     for (name, reference) in [("packets", false), ("reference", true)] {
         cpu.set_reference(reference);
-        all.push((name, cpu.render_linear(snapshot, &view(look, camera), SIZE, &|_| ())));
+        all.push((name, cpu.render_linear(snapshot, &view(look, camera), SIZE, &|_| ()).unwrap()));
     }
     #[cfg(feature = "viewer")]
     if let Some(mut gl) = gl::offscreen(SIZE) {
@@ -302,7 +302,7 @@ fn a_white_furnace_with_a_ball_stays_uniform() {
     snapshot.solids = vec![ball.pose(0.0, 0.0)];
     let camera = Camera { position: [0.36, 0.5, 9.0], target: [0.36, 0.5, 0.0], ..far_camera() };
     let camera = Camera { fov: 4.0, ..camera };
-    let image = cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ());
+    let image = cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ()).unwrap();
     for [r, _, _, alpha] in &image.rgba {
         assert!((r - 0.7 * alpha).abs() < 1e-4, "{r} is not 0.7 × {alpha}");
     }
@@ -368,7 +368,7 @@ fn skipping_empty_bricks_changes_no_pixel() {
     let with = |bricks| {
         let mut cpu = CpuRenderer::new();
         cpu.set_quality(Quality { bricks, ..Quality::FINAL });
-        cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ())
+        cpu.render_linear(&snapshot, &view(&look, &camera), SIZE, &|_| ()).unwrap()
     };
     let (on, off) = (with(true), with(false));
     let worst = on.rgba.iter().flatten().zip(off.rgba.iter().flatten()).map(|(a, b)| (a - b).abs());
@@ -386,7 +386,7 @@ fn packets_and_the_reference_agree() {
         let draw = |reference| {
             let mut cpu = CpuRenderer::new();
             cpu.set_reference(reference);
-            cpu.render(&snapshot, &view(&look, &camera), [160, 120], &|_| ())
+            cpu.render(&snapshot, &view(&look, &camera), [160, 120], &|_| ()).unwrap()
         };
         let (mean, worst) = difference(&draw(false), &draw(true));
         eprintln!("{name}: mean {mean:.3}, worst {worst} of 255");
@@ -402,7 +402,7 @@ fn halving_the_step_hardly_changes_the_picture() {
     let camera = Camera::framing(snapshot.extent());
     let at = |samples| {
         let look = Look { samples, ..Look::default() };
-        CpuRenderer::new().render(&snapshot, &view(&look, &camera), SIZE, &|_| ())
+        CpuRenderer::new().render(&snapshot, &view(&look, &camera), SIZE, &|_| ()).unwrap()
     };
     let (mean, _) = difference(&at(1.0), &at(4.0));
     assert!(mean < 0.5, "mean difference {mean} of 255");

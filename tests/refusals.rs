@@ -1,7 +1,13 @@
 //! Values that no flow can have are refused where a program gives them, with a reason, and nothing changes.
 
+use updraft::half;
+use updraft::look::{Emitter, Light};
+use updraft::render::{CpuRenderer, Cursor, Image, Mode, RenderError, Slice, View};
 use updraft::solver::{Ambient, Dab, Drive, Fill, ForceField, Inflow, MOST_THREADS, Noise, Projection};
-use updraft::{BoundaryCondition, Config, Dims, Force, Params, Region, Solver, SolverError, Source};
+use updraft::{
+    BoundaryCondition, Camera, Config, Dims, Force, Look, Params, Region, Snapshot, Solver, SolverError,
+    Source,
+};
 
 const NO_NUMBERS: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
 
@@ -230,4 +236,183 @@ fn an_empty_box_is_not_said_to_be_too_large() {
     let config = Config { dims: Dims { nx: 0, ny: 8, nz: 8 }, ..config() };
     let refused = build(config, Params::default(), source()).map(drop).unwrap_err().to_string();
     assert!(refused.contains("is empty") && !refused.contains("too many"), "{refused}");
+}
+
+/// Values of a camera, each with some that no picture can have.
+const CAMERA: [(&str, Set<Camera>, &[f32]); 7] = [
+    ("position", |c, x| c.position[1] = x, &NO_NUMBERS),
+    ("target", |c, x| c.target[2] = x, &NO_NUMBERS),
+    ("up", |c, x| c.up = [0.0, x, 0.0], &[f32::NAN, f32::INFINITY, 0.0]),
+    ("field of view", |c, x| c.fov = x, &[f32::NAN, f32::INFINITY, 0.0, -30.0, 180.0]),
+    ("aperture", |c, x| c.lens.aperture = x, &[f32::NAN, f32::INFINITY, -0.1]),
+    ("focus", |c, x| c.lens.focus = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("shutter", |c, x| c.lens.shutter = x, &[f32::NAN, f32::INFINITY, -0.5, 1.5]),
+];
+
+/// Values of a look, each with some that no picture can have.
+const LOOK: [(&str, Set<Look>, &[f32]); 25] = [
+    ("colours", |l, x| l.colors[2][1] = x, &[f32::NAN, -0.1, 1.5]),
+    ("colours of solids", |l, x| l.solids = vec![[x; 3]], &[f32::NAN, -0.1, 1.5]),
+    ("roughness", |l, x| l.roughness = vec![0.5, x], &[f32::NAN, -0.1, 1.5]),
+    ("extinction", |l, x| l.extinction = x, &[f32::NAN, f32::INFINITY, -40.0]),
+    ("fade", |l, x| l.fade = x, &[f32::NAN, f32::INFINITY, -0.1]),
+    ("anisotropy", |l, x| l.anisotropy = x, &[f32::NAN, 1.0, -2.0]),
+    ("second lobe", |l, x| l.second_lobe[0] = x, &[f32::NAN, 1.0, -2.0]),
+    ("second lobe", |l, x| l.second_lobe[1] = x, &[f32::NAN, 1.5, -0.1]),
+    ("paths", |l, x| l.paths = x as u32, &[0.0]),
+    ("noise", |l, x| l.noise = x, &[f32::NAN, f32::INFINITY, -0.1]),
+    ("sun direction", |l, x| l.sun_direction = [x, 0.0, 0.0], &[f32::NAN, f32::INFINITY, 0.0]),
+    ("sun size", |l, x| l.sun_size = x, &[f32::NAN, f32::INFINITY, -0.5]),
+    ("sun", |l, x| l.sun[0] = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("sky", |l, x| l.sky[1] = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("ground", |l, x| l.ground[2] = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("environment", |l, x| l.environment.rotation = x, &NO_NUMBERS),
+    ("environment", |l, x| l.environment.strength = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("glow", |l, x| l.glow = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("glow_heat", |l, x| l.glow_heat = x, &[f32::NAN, f32::INFINITY, 0.0]),
+    ("exposure", |l, x| l.exposure = x, &[f32::NAN, f32::INFINITY, -1e3]),
+    ("background", |l, x| l.background[1][0] = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("floor", |l, x| l.floor = Some([x; 3]), &[f32::NAN, f32::INFINITY, -0.1]),
+    ("samples", |l, x| l.samples = x, &[f32::NAN, f32::INFINITY, 0.0, -1.0]),
+    ("light scale", |l, x| l.light_scale = x, &[f32::NAN, f32::INFINITY, -0.5]),
+    ("lights", |l, x| l.lights = vec![point(1.0); x as usize], &[9.0]),
+];
+
+/// Values of lights, each with some that no picture can have.
+const LIGHTS: [(&str, Set<Light>, &[f32]); 12] = [
+    ("colour", |l, x| l.color[0] = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("strength", |l, x| l.strength = x, &[f32::NAN, f32::INFINITY, -1.0]),
+    ("radius", |l, x| *l = point(x), &[f32::NAN, f32::INFINITY, -0.1]),
+    ("position", |l, x| l.emitter = Emitter::Point { position: [x; 3], radius: 0.1 }, &NO_NUMBERS),
+    ("direction", |l, x| l.emitter = Emitter::Sun { direction: [x; 3], size: 1.0 }, &[f32::NAN, 0.0]),
+    ("size", |l, x| l.emitter = Emitter::Sun { direction: [1.0; 3], size: x }, &[f32::NAN, -1.0]),
+    ("angle", |l, x| l.emitter = spot(0.0, x, 0.2), &[f32::NAN, 0.0, -40.0, 360.0]),
+    ("softness", |l, x| l.emitter = spot(0.0, 40.0, x), &[f32::NAN, -0.1, 1.5]),
+    ("target", |l, x| l.emitter = spot(x, 40.0, 0.2), &NO_NUMBERS),
+    ("target", |l, x| l.emitter = area([x; 3], 1.0), &NO_NUMBERS),
+    ("size", |l, x| l.emitter = area([0.0; 3], x), &[f32::NAN, f32::INFINITY, -1.0]),
+    ("radius", |l, x| l.emitter = Emitter::Point { position: [0.0; 3], radius: x }, &[f32::NAN, -1.0]),
+];
+
+fn point(radius: f32) -> Light {
+    Light { emitter: Emitter::Point { position: [1.0; 3], radius }, color: [1.0; 3], strength: 1.0 }
+}
+
+fn spot(target: f32, angle: f32, softness: f32) -> Emitter {
+    Emitter::Spot { position: [1.0; 3], target: [target; 3], angle, softness, radius: 0.1 }
+}
+
+fn area(target: [f32; 3], width: f32) -> Emitter {
+    Emitter::Area { position: [1.0; 3], target, size: [width, 1.0] }
+}
+
+/// Renders on the processor, without and with path tracing.
+fn picture(
+    snapshot: &Snapshot,
+    look: &Look,
+    camera: &Camera,
+    mode: Mode,
+    cursor: Option<Cursor>,
+    size: [u32; 2],
+) -> Result<Image, RenderError> {
+    let mut cpu = CpuRenderer::new();
+    let view = View { look, camera, cursor, mode };
+    let linear = cpu.render_linear(snapshot, &view, size, &|_| ()).map(drop);
+    let image = cpu.render(snapshot, &view, size, &|_| ());
+    // As text: NaN is not equal to itself.
+    let said = [linear.err(), image.as_ref().err().cloned()].map(|error| format!("{error:?}"));
+    assert_eq!(said[0], said[1], "both refuse alike");
+    image
+}
+
+fn smoke() -> Snapshot {
+    Snapshot::from_fn(Dims::new([4, 6, 4]).unwrap(), 0.1, |_| [1.0; 4])
+}
+
+/// Asserts that `change` of a view is refused with a sentence that names `what`.
+fn is_refused(what: &str, change: impl FnOnce(&mut Look, &mut Camera)) {
+    let (mut look, mut camera) = (Look::default(), Camera::framing(smoke().extent()));
+    change(&mut look, &mut camera);
+    match picture(&smoke(), &look, &camera, Mode::Smoke, None, [8, 6]) {
+        Err(RenderError::Look(reason)) => {
+            let said = reason.to_string();
+            assert!(said.contains(what) && said.contains(" must "), "{what}: {said}");
+        }
+        other => panic!("{what}: {:?}", other.map(drop)),
+    }
+}
+
+#[test]
+fn looks_and_cameras_that_no_picture_can_have_are_refused() {
+    for (what, set, wrong) in CAMERA {
+        wrong.iter().for_each(|&x| is_refused(what, |_, camera| set(camera, x)));
+    }
+    for (what, set, wrong) in LOOK {
+        wrong.iter().for_each(|&x| is_refused(what, |look, _| set(look, x)));
+    }
+    for (what, set, wrong) in LIGHTS {
+        for &x in wrong {
+            let mut light = point(0.1);
+            set(&mut light, x);
+            is_refused(what, |look, _| look.lights = vec![point(0.1), light]);
+        }
+    }
+}
+
+#[test]
+fn cursors_and_slices_that_no_picture_can_have_are_refused() {
+    let (look, camera) = (Look::default(), Camera::framing(smoke().extent()));
+    let cursor = Cursor { center: [0.2; 3], radius: 0.1, color: [1.0; 3] };
+    let slice = Slice::default();
+    let views = [
+        (Mode::Smoke, Some(Cursor { radius: -1.0, ..cursor })),
+        (Mode::Smoke, Some(Cursor { center: [f32::NAN; 3], ..cursor })),
+        (Mode::Slice(Slice { axis: 3, ..slice }), None),
+        (Mode::Slice(Slice { position: f32::NAN, ..slice }), None),
+        (Mode::Slice(Slice { range: Some([0.0, f32::INFINITY]), ..slice }), None),
+    ];
+    for (mode, cursor) in views {
+        let refused = picture(&smoke(), &look, &camera, mode, cursor, [8, 6]);
+        assert!(matches!(refused, Err(RenderError::Look(_))), "{mode:?}, {cursor:?}");
+    }
+    picture(&smoke(), &look, &camera, Mode::Slice(slice), Some(cursor), [8, 6]).unwrap();
+}
+
+#[test]
+fn pictures_without_pixels_and_immense_ones_are_refused() {
+    let (look, camera) = (Look::default(), Camera::framing(smoke().extent()));
+    for size in [[0, 6], [8, 0], [0, 0], [1 << 20, 6], [u32::MAX; 2]] {
+        let refused = picture(&smoke(), &look, &camera, Mode::Smoke, None, size);
+        assert!(matches!(refused, Err(RenderError::Size(..))), "{size:?}");
+    }
+    picture(&smoke(), &look, &camera, Mode::Smoke, None, [1, 1]).unwrap();
+}
+
+#[test]
+fn snapshots_that_no_picture_can_show_are_refused() {
+    let snapshots: [(&str, Set<Snapshot>, &[f32]); 9] = [
+        ("edge of a cell", |s, x| s.h = x, &[f32::NAN, f32::INFINITY, 0.0, -0.1]),
+        ("empty", |s, _| s.dims.ny = 0, &[0.0]),
+        ("smoke", |s, _| s.dims.nz = 5, &[0.0]),
+        ("smoke", |s, x| s.smoke[7][3] = half::f16::from_f32(x), &NO_NUMBERS),
+        ("velocity", |s, _| s.velocity = vec![[half::f16::ZERO; 4]; 3], &[0.0]),
+        ("velocity", |s, x| s.velocity = vec![[half::f16::from_f32(x); 4]; 96], &[f32::NAN]),
+        ("bricks", |s, _| s.bricks.max.clear(), &[0.0]),
+        ("bricks", |s, _| s.bricks.dims.nx = 2, &[0.0]),
+        ("start", |s, x| s.start[1][0] = x, &NO_NUMBERS),
+    ];
+    let (look, camera) = (Look::default(), Camera::framing(smoke().extent()));
+    for (what, set, wrong) in snapshots {
+        for &x in wrong {
+            let mut snapshot = smoke();
+            set(&mut snapshot, x);
+            match picture(&snapshot, &look, &camera, Mode::Smoke, None, [8, 6]) {
+                Err(RenderError::Snapshot(reason)) => {
+                    let said = reason.to_string();
+                    assert!(said.contains(what), "{what}: {said}");
+                }
+                other => panic!("{what} = {x}: {:?}", other.map(drop)),
+            }
+        }
+    }
 }

@@ -37,7 +37,7 @@ fn picture(snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
     let mut renderer = CpuRenderer::new();
     // As in moving pictures for 32 cells, as in files for 64.
     renderer.set_quality(Quality { fine_light: snapshot.dims.nx > 32, ..Quality::FINAL });
-    renderer.render_linear(snapshot, &view, SIZE, &|_| ()).rgba
+    renderer.render_linear(snapshot, &view, SIZE, &|_| ()).unwrap().rgba
 }
 
 /// The same picture by light volume and by light paths.
@@ -220,7 +220,7 @@ fn both_from(camera: &Camera, snapshot: &Snapshot, look: &Look) -> [Vec<[f32; 4]
         let view = View { look: &look, camera, cursor: None, mode: Mode::Smoke };
         let mut renderer = CpuRenderer::new();
         renderer.set_quality(Quality { fine_light: snapshot.dims.nx > 32, ..Quality::FINAL });
-        renderer.render_linear(snapshot, &view, [96, 72], &|_| ()).rgba
+        renderer.render_linear(snapshot, &view, [96, 72], &|_| ()).unwrap().rgba
     })
 }
 
@@ -355,7 +355,7 @@ fn a_solid_shows_its_typed_colour() {
     let position = [0, 1, 2].map(|a| 0.5 + 4.0 * look.sun_direction[a]);
     let camera = Camera::at(position, [0.5; 3], 10.0);
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
-    let shown = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ()).rgba;
+    let shown = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ()).unwrap().rgba;
     let middle = &shown[4 * (SIZE[1] / 2 * SIZE[0] + SIZE[0] / 2) as usize..][..3];
     println!("{middle:?}");
     for (shown, typed) in middle.iter().zip(typed) {
@@ -376,7 +376,7 @@ fn traced_and_marched_splines_are_as_clear() {
         let mut renderer = CpuRenderer::new();
         renderer.set_quality(Quality { splines, ..Quality::FINAL });
         let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
-        let rgba = renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).rgba;
+        let rgba = renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).unwrap().rgba;
         rgba.iter().map(|pixel| 1.0 - pixel[3]).collect::<Vec<_>>()
     };
     let error = |a: &[f32], b: &[f32]| {
@@ -397,7 +397,7 @@ fn a_denoised_picture_is_closer_to_the_truth() {
     let picture = |look: &Look| {
         let camera = camera();
         let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
-        CpuRenderer::new().render_linear(&snapshot, &view, [192, 144], &|_| ()).rgba
+        CpuRenderer::new().render_linear(&snapshot, &view, [192, 144], &|_| ()).unwrap().rgba
     };
     let truth = picture(&Look { paths: 768, ..look.clone() });
     let error = |got: &[[f32; 4]]| {
@@ -478,7 +478,7 @@ fn a_hot_core_in_thick_smoke_is_as_bright_as_traced() {
         let [fast, traced] = [Scattering::Multiple, Scattering::Traced].map(|scattering| {
             let look = Look { scattering, ..look.clone() };
             let view = View { look: &look, camera: &near, cursor: None, mode: Mode::Smoke };
-            renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).rgba
+            renderer.render_linear(&snapshot, &view, SIZE, &|_| ()).unwrap().rgba
         });
         let ratio = |around: u32| {
             let of = |x: u32, y: u32| x.abs_diff(32) < around && y.abs_diff(24) < around;

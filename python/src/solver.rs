@@ -232,6 +232,7 @@ impl Solver {
             let view = View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke };
             renderer.render(&snapshot, &view, scene.size, &|_| ())
         });
+        let picture = picture.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Array::of_picture(picture).into_numpy(py)
     }
 

@@ -2,7 +2,6 @@
 //! window shows its progress, and can pause or cancel it. Nothing is simulated again: the exported frames are
 //! those that were shown.
 
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -17,7 +16,7 @@ use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, Pattern, png};
 use crate::render::exposure::exposed;
-use crate::render::{CpuRenderer, Image, Mode, Quality, View};
+use crate::render::{CpuRenderer, Image, Mode, Quality, RenderError, View};
 use crate::scene::CameraPath;
 use crate::snapshot::Snapshot;
 use crate::volume::{self, Up, VdbOptions};
@@ -292,9 +291,9 @@ impl Sink {
         let done = match self {
             Self::Film(film, _) => {
                 let size = job.size.map(|n| n.next_multiple_of(2));
-                film.picture(&picture(job, renderer, snapshot, size))
+                film.picture(&picture(job, renderer, snapshot, size)?)
             }
-            Self::Animation(film, _) => film.picture(&picture(job, renderer, snapshot, job.size)),
+            Self::Animation(film, _) => film.picture(&picture(job, renderer, snapshot, job.size)?),
             Self::Files(pattern) if job.format == Format::Volumes => {
                 let frame = volume::Frame { number, rate: job.rate };
                 let plain = Look::default();
@@ -308,7 +307,8 @@ impl Sink {
                 whole::write(&path, |file| volume::write_vdb_snapshot(file, snapshot, frame, options))
             }
             Self::Files(pattern) => {
-                png::write(&pattern.path(number), Existing::Keep, &picture(job, renderer, snapshot, job.size))
+                let image = picture(job, renderer, snapshot, job.size)?;
+                png::write(&pattern.path(number), Existing::Keep, &image)
             }
         };
         done.map_err(|error| said(&error))
@@ -335,7 +335,12 @@ fn said(error: &OutputError) -> String {
     }
 }
 
-fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u32; 2]) -> Image {
+fn picture(
+    job: &Job,
+    renderer: &mut CpuRenderer,
+    snapshot: &Snapshot,
+    size: [u32; 2],
+) -> Result<Image, String> {
     // A single picture may lack it.
     let mode = if job.mode.needs_velocity() && snapshot.velocity.is_empty() { Mode::Smoke } else { job.mode };
     let camera = match job.camera_path.is_empty() {
@@ -357,19 +362,19 @@ fn picture(job: &Job, renderer: &mut CpuRenderer, snapshot: &Snapshot, size: [u3
         let exposed =
             exposed(of_side(snapshot, side), exposure, quality, camera_at, |instant, camera, quality| {
                 renderer.set_quality(quality);
-                Ok::<_, Infallible>(renderer.render_linear(instant, &View { camera, ..view }, size, &|_| ()))
+                renderer.render_linear(instant, &View { camera, ..view }, size, &|_| ())
             });
-        let Ok(exposed) = exposed;
-        exposed.present(&view)
+        Ok(exposed?.present(&view))
     };
-    match job.looks.as_slice() {
+    let image = match job.looks.as_slice() {
         [a, b] => {
             let left = size[0] / 2;
             let a = of(Side::A, a, [left, size[1]]);
-            beside_each_other(&a, &of(Side::B, b, [size[0] - left, size[1]]))
+            a.and_then(|a| Ok(beside_each_other(&a, &of(Side::B, b, [size[0] - left, size[1]])?)))
         }
         all => of(Side::A, all.first().unwrap_or(&Look::default()), size),
-    }
+    };
+    image.map_err(|error: RenderError| error.to_string())
 }
 
 /// One picture of two equally high ones.

@@ -193,7 +193,7 @@ impl Thread {
             size,
             refine: subject.refine,
             tag: [subject.level.shrink, subject.level.divide, u32::from(subject.level.splines)],
-        });
+        })?;
         if is_new {
             self.thread.wait(BRIEF);
         }

@@ -76,7 +76,7 @@ impl Painter {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render(snapshot, &view(scene)),
             Self::Cpu(cpu) => {
-                let image = cpu.render(snapshot, &view(scene), scene.size, &|_| ());
+                let image = cpu.render(snapshot, &view(scene), scene.size, &|_| ())?;
                 finished(cpu, scene, image)
             }
         }
@@ -120,7 +120,7 @@ impl Painter {
             #[cfg(feature = "viewer")]
             Self::Gl(offscreen) => offscreen.render_linear(snapshot, &view(scene)),
             Self::Cpu(cpu) => {
-                let image = cpu.render_linear(snapshot, &view(scene), scene.size, &|_| ());
+                let image = cpu.render_linear(snapshot, &view(scene), scene.size, &|_| ())?;
                 finished(cpu, scene, image)
             }
         }

@@ -1,6 +1,5 @@
 //! `updraft render` on several ranks: each renders the smoke of its slab, and the first writes the pictures.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use super::{CliError, Common, interrupt, say};
 use crate::comm::{Comm, of_all};
 use crate::look::Scattering;
 use crate::output::exr::Extra;
-use crate::render::{CpuRenderer, LinearImage, Quality, exposure, sprite};
+use crate::render::{CpuRenderer, LinearImage, Quality, RenderError, exposure, sprite};
 use crate::room;
 use crate::scene::{Scene, memory};
 use crate::snapshot::{Motion, Snapshot, SnapshotSlab};
@@ -84,19 +83,19 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         let began = Instant::now();
         shown.camera = scene.camera_at(frame as f32 / scene.time.frame_rate);
         if target.is_linear() {
-            let image = painter.paint_linear(&slab, &shown);
-            let extra = if layers { painter.paint_layers(&mut slab, &shown) } else { Vec::new() };
+            let image = painter.paint_linear(&slab, &shown)?;
+            let extra = if layers { painter.paint_layers(&mut slab, &shown)? } else { Vec::new() };
             if let Some((sink, _)) = &mut output {
                 sink.put_linear(frame, &image, &extra)?;
             }
         } else if shown.camera.lens.shutter > 0.0 {
-            let image = painter.paint_linear(&slab, &shown);
+            let image = painter.paint_linear(&slab, &shown)?;
             if let Some((sink, _)) = &mut output {
                 sink.put(frame, &image.present(&view(&shown)))?;
             }
         } else {
             painter.renderer.set_quality(quality(slab.whole(), &shown));
-            let image = painter.renderer.render_slabs(&slab, &view(&shown), shown.size);
+            let image = painter.renderer.render_slabs(&slab, &view(&shown), shown.size)?;
             if let (Some((sink, _)), Some(image)) = (&mut output, image) {
                 sink.put(frame, &image)?;
             }
@@ -129,7 +128,7 @@ impl SlabPainter {
     }
 
     /// As [`Painter::paint_linear`](super::painter::Painter::paint_linear).
-    fn paint_linear(&mut self, slab: &SnapshotSlab, scene: &Scene) -> LinearImage {
+    fn paint_linear(&mut self, slab: &SnapshotSlab, scene: &Scene) -> Result<LinearImage, RenderError> {
         let quality = quality(slab.whole(), scene);
         let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
         if exposure <= 0.0 {
@@ -137,33 +136,34 @@ impl SlabPainter {
         }
         let (camera_at, halo) = (|time: f32| scene.camera_at(time), self.halo);
         let paint = |slab: &SnapshotSlab, camera: &_, quality| {
-            Ok::<_, Infallible>(self.paint_instant(
-                slab,
-                &Scene { camera: *camera, ..scene.clone() },
-                quality,
-            ))
+            self.paint_instant(slab, &Scene { camera: *camera, ..scene.clone() }, quality)
         };
-        let Ok(image) = exposure::exposed_slab(slab, exposure, quality, halo, camera_at, paint);
-        image
+        exposure::exposed_slab(slab, exposure, quality, halo, camera_at, paint)
     }
 
     /// As [`Painter::paint_layers`](super::painter::Painter::paint_layers), of a slab with its velocity.
-    fn paint_layers(&mut self, slab: &mut SnapshotSlab, scene: &Scene) -> Vec<Extra> {
-        let Ok(mut layers) =
-            layers_of_lights(scene, |shown| Ok::<_, Infallible>(self.paint_linear(slab, shown)));
+    fn paint_layers(&mut self, slab: &mut SnapshotSlab, scene: &Scene) -> Result<Vec<Extra>, RenderError> {
+        let mut layers = layers_of_lights(scene, |shown| self.paint_linear(slab, shown))?;
         let mut solids = Vec::new();
         slab.swap_solids(&mut solids);
-        layers.push(transmittance(&self.paint_linear(slab, &clear(scene))));
+        let bare = self.paint_linear(slab, &clear(scene));
         slab.swap_solids(&mut solids);
+        layers.push(transmittance(&bare?));
         let interval = 1.0 / scene.time.frame_rate;
         let motion = sprite::motion_of_slabs(slab, &scene.look, &scene.camera, scene.size, interval);
         layers.push(layer_of_motion(&motion.unwrap_or_default(), scene.size));
-        layers
+        Ok(layers)
     }
 
-    fn paint_instant(&mut self, slab: &SnapshotSlab, scene: &Scene, quality: Quality) -> LinearImage {
+    fn paint_instant(
+        &mut self,
+        slab: &SnapshotSlab,
+        scene: &Scene,
+        quality: Quality,
+    ) -> Result<LinearImage, RenderError> {
         self.renderer.set_quality(quality);
-        let image = self.renderer.render_slabs_linear(slab, &view(scene), scene.size);
-        image.unwrap_or_else(|| LinearImage { width: 0, height: 0, rgba: Vec::new(), depth: Vec::new() })
+        let image = self.renderer.render_slabs_linear(slab, &view(scene), scene.size)?;
+        let none = || LinearImage { width: 0, height: 0, rgba: Vec::new(), depth: Vec::new() };
+        Ok(image.unwrap_or_else(none))
     }
 }

@@ -69,7 +69,8 @@ pub use slice::Slice;
 use thiserror::Error;
 
 use crate::grid::Dims;
-use crate::look::{Camera, Look};
+use crate::look::{Camera, InvalidLook, Look};
+use crate::snapshot::InvalidSnapshot;
 
 /// A finished picture, sRGB-encoded, with straight alpha.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +110,26 @@ pub struct View<'a> {
     pub mode: Mode,
 }
 
+impl View<'_> {
+    /// The first invalid value, if any.
+    pub fn problem(&self) -> Option<InvalidLook> {
+        let slice = match self.mode {
+            Mode::Slice(slice) => slice.problem(),
+            _ => None,
+        };
+        let cursor = || self.cursor.as_ref().and_then(Cursor::problem);
+        self.camera.problem().or_else(|| self.look.problem()).or(slice).or_else(cursor)
+    }
+
+    /// Refuses invalid values, and pictures without a pixel or with a side of more than `most` pixels.
+    fn check(&self, size: [u32; 2], most: u32) -> Result<(), RenderError> {
+        if size.iter().any(|n| !(1..=most).contains(n)) {
+            return Err(RenderError::Size(size[0], size[1], most));
+        }
+        self.problem().map_or(Ok(()), |problem| Err(problem.into()))
+    }
+}
+
 /// The ball of the brush.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cursor {
@@ -118,6 +139,15 @@ pub struct Cursor {
     pub radius: f32,
     /// Linear colour.
     pub color: [f32; 3],
+}
+
+impl Cursor {
+    /// The first invalid value, if any.
+    pub fn problem(&self) -> Option<InvalidLook> {
+        InvalidLook::unless_position("cursor", "centre", &self.center)
+            .or_else(|| InvalidLook::unless_size("cursor", "radius", &[self.radius]))
+            .or_else(|| InvalidLook::unless_light("cursor", "colour", &self.color))
+    }
 }
 
 /// Content of a picture.
@@ -240,7 +270,7 @@ impl Default for Quality {
 }
 
 /// Reason why there is no picture.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RenderError {
     /// This machine has no OpenGL, for this reason.
@@ -252,7 +282,13 @@ pub enum RenderError {
     /// More cells along an axis than the driver's largest texture.
     #[error("a grid of {0:?} cells does not fit a 3D texture here; the limit is {1} along an axis")]
     TooLarge([usize; 3], usize),
-    /// A picture with no pixels, or with more than the driver's maximum.
+    /// A look, a camera, a cursor or a slice with an invalid value.
+    #[error(transparent)]
+    Look(#[from] InvalidLook),
+    /// A snapshot that cannot be rendered.
+    #[error(transparent)]
+    Snapshot(#[from] InvalidSnapshot),
+    /// A picture with no pixels, or with more than the renderer's maximum.
     #[error("a picture of {0}x{1} pixels cannot be rendered; each side must be 1 to {2}")]
     Size(u32, u32, u32),
     /// The picture was given up, as [`CpuRenderer::set_cancel`] asks.

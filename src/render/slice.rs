@@ -9,6 +9,7 @@ use super::lines::{Line, smoothstep};
 use super::quantity::Quantity;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
+use crate::look::InvalidLook;
 
 /// A plane and its quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +22,16 @@ pub struct Slice {
     pub quantity: Quantity,
     /// Values at both ends of the colour scale; `None` uses [`Ranges::of`](super::Ranges::of).
     pub range: Option<[f32; 2]>,
+}
+
+impl Slice {
+    /// The first invalid value, if any.
+    pub fn problem(&self) -> Option<InvalidLook> {
+        let within = |what, values: &[f32], range| InvalidLook::unless_within("slice", what, values, range);
+        within("axis", &[self.axis as f32], [0.0, 2.0])
+            .or_else(|| within("position", &[self.position], [0.0, 1.0]))
+            .or_else(|| within("range", self.range.as_slice().as_flattened(), [f32::MIN, f32::MAX]))
+    }
 }
 
 impl Default for Slice {

@@ -104,7 +104,7 @@ mod tests {
         let cursor = Some(Cursor { center: [0.5, 0.5, 0.5], radius: 0.1, color: [1.0, 0.8, 0.2] });
         let render = |snapshot: &Snapshot, look: &Look, camera: &Camera, cursor, mode| {
             let view = View { look, camera, cursor, mode };
-            CpuRenderer::new().render(snapshot, &view, [60, 50], &|_| ()).rgba
+            CpuRenderer::new().render(snapshot, &view, [60, 50], &|_| ()).unwrap().rgba
         };
         let slice = Mode::Slice(Slice { position: 0.3, ..Slice::default() });
         let first = [Mode::Smoke, slice].map(|mode| render(&snapshot, &look, &camera, cursor, mode));

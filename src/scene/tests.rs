@@ -667,3 +667,37 @@ fn probes_may_lie_where_a_box_follows_its_smoke_to() {
         assert!(Scene::parse("s", &text(at)).is_err(), "{at}");
     }
 }
+
+/// Both ends of every range: the renderers take each look and camera of a scene.
+#[test]
+fn a_look_that_a_scene_accepts_is_valid() {
+    use crate::parameter::{self, Holder, Value};
+    let mut checked = 0;
+    let mut check = |set: String| {
+        let scene = Scene::parse_with("s", "", std::slice::from_ref(&set)).unwrap();
+        assert_eq!((scene.look.problem(), scene.camera.problem()), (None, None), "{set}");
+        checked += 1;
+    };
+    for parameter in parameter::all() {
+        for end in [*parameter.hard.start(), *parameter.hard.end()] {
+            match scene_look_value(parameter) {
+                Some(Value::Triple(_)) => check(format!("{}=[{end:?}, {end:?}, {end:?}]", parameter.path)),
+                Some(Value::Whole(_)) => check(format!("{}={end}", parameter.path)),
+                Some(Value::Number(_)) => check(format!("{}={end:?}", parameter.path)),
+                _ => {}
+            }
+        }
+    }
+    for key in ["fov", "aperture", "focus", "shutter"] {
+        let path = format!("render.camera.{key}");
+        let hard = &parameter::of(&path).hard;
+        [hard.start(), hard.end()].into_iter().for_each(|end| check(format!("{path}={end:?}")));
+    }
+    // The camera sees a whole box of the largest cells.
+    check("domain.voxel=1e6".into());
+    assert!(checked > 50, "{checked}");
+
+    fn scene_look_value(parameter: &parameter::Parameter) -> Option<Value> {
+        crate::look::Look::default().value_of(parameter)
+    }
+}

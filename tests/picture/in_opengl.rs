@@ -73,7 +73,7 @@ fn by_both(
     size: [u32; 2],
 ) -> [Image; 2] {
     gl.set_quality(quality);
-    let on_cpu = cpu_renderer(false, quality).render(snapshot, view, size, &|_| ());
+    let on_cpu = cpu_renderer(false, quality).render(snapshot, view, size, &|_| ()).unwrap();
     [on_cpu, gl.render(snapshot, view).unwrap()]
 }
 
@@ -87,7 +87,8 @@ fn both_renderers_draw_the_same() {
         let on_gl = gl.render(&snapshot, &view).unwrap();
         // The reference shades along the rays as shaders do, packets at the cells.
         for (reference, within) in [(true, 12), (false, 80)] {
-            let on_cpu = cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ());
+            let on_cpu =
+                cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ()).unwrap();
             let (mean, worst) = difference(&on_gl, &on_cpu);
             eprintln!("{name}, reference {reference}: mean {mean:.3}, worst {worst} of 255");
             // The worst are pixels at the ends of lines and on the edges of planes.
@@ -137,7 +138,8 @@ fn both_renderers_draw_the_same_solids() {
         let without = gl.render(&empty, &view).unwrap();
         let on_gl = gl.render(&snapshot, &view).unwrap();
         for reference in [true, false] {
-            let on_cpu = cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ());
+            let on_cpu =
+                cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ()).unwrap();
             let (mean, worst) = difference(&on_gl, &on_cpu);
             eprintln!("solids, reference {reference}, sun of {sun}: mean {mean:.3}, worst {worst} of 255");
             assert!(mean < 0.2, "reference {reference}, sun of {sun}: mean {mean}, worst {worst} of 255");
@@ -162,7 +164,8 @@ fn edges_of_solids_are_smooth_in_both_renderers() {
         gl.set_quality(quality);
         let on_gl = gl.render_linear(&snapshot, &view).unwrap();
         for reference in [true, false] {
-            let on_cpu = cpu_renderer(reference, quality).render_linear(&snapshot, &view, [96, 72], &|_| ());
+            let on_cpu =
+                cpu_renderer(reference, quality).render_linear(&snapshot, &view, [96, 72], &|_| ()).unwrap();
             for (name, image) in [("GL", &on_gl), ("CPU", &on_cpu)] {
                 let count = partial(image);
                 assert!((least..=most).contains(&count), "{name}: {count} pixels are partly covered");
@@ -213,7 +216,7 @@ fn both_renderers_read_the_same_splines() {
     gl.set_quality(quality);
     let on_gl = gl.render(&snapshot, &view).unwrap();
     let [rays, packets] = [true, false]
-        .map(|reference| cpu_renderer(reference, quality).render(&snapshot, &view, SIZE, &|_| ()));
+        .map(|reference| cpu_renderer(reference, quality).render(&snapshot, &view, SIZE, &|_| ()).unwrap());
     let (mean, worst) = difference(&on_gl, &rays);
     assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
     let (mean, worst) = difference(&packets, &rays);
@@ -271,7 +274,7 @@ fn passes_average_out_the_grain() {
             let quality = Quality { passes, ..Quality::FINAL };
             gl.set_quality(quality);
             match by_packets {
-                true => cpu_renderer(false, quality).render_linear(&snapshot, &view, SIZE, &|_| ()),
+                true => cpu_renderer(false, quality).render_linear(&snapshot, &view, SIZE, &|_| ()).unwrap(),
                 false => gl.render_linear(&snapshot, &view).unwrap(),
             }
         };

@@ -67,7 +67,7 @@ impl Screen {
                     let mut renderer = CpuRenderer::new();
                     renderer.set_quality(Quality::of_file(&camera));
                     let view = View { look, camera: &camera, cursor: None, mode };
-                    Ok(renderer.render(of_side(&snapshot, *side), &view, *size, &|_| ()))
+                    Ok(renderer.render(of_side(&snapshot, *side), &view, *size, &|_| ())?)
                 });
                 drop(proxy.send_event(Message::Pictured(save_picture(&name, images))));
             });

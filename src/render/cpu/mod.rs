@@ -44,7 +44,7 @@ use super::medium::Medium;
 use super::noise;
 use super::sampled_volume::Volume;
 use super::stage::Stage;
-use super::{Image, LinearImage, Mode, Quality, Ranges, View};
+use super::{Image, LinearImage, Mode, Quality, Ranges, RenderError, View};
 use crate::grid::Dims;
 use crate::look::{Look, Scattering};
 use crate::simd::{Token, token};
@@ -62,6 +62,9 @@ use reference::Smoke;
 #[cfg(feature = "viewer")]
 pub(super) use reference::halves;
 
+/// Most pixels along a side of a picture.
+pub(super) const MOST_PIXELS: u32 = 16384;
+
 /// Renders snapshots on the processor's threads.
 pub struct CpuRenderer {
     lit: LitSmoke,
@@ -74,6 +77,12 @@ pub struct CpuRenderer {
     orders: u32,
     /// Ends the tracing of a picture when it is set.
     cancel: Option<&'static AtomicBool>,
+}
+
+/// Refuses what cannot be rendered.
+fn check(snapshot: &Snapshot, view: &View, size: [u32; 2]) -> Result<(), RenderError> {
+    view.check(size, MOST_PIXELS)?;
+    snapshot.problem().map_or(Ok(()), |problem| Err(problem.into()))
 }
 
 impl Default for CpuRenderer {
@@ -130,31 +139,39 @@ impl CpuRenderer {
     }
 
     /// Renders `snapshot`. With path tracing, `progress` gets the finished share.
+    ///
+    /// # Errors
+    /// If the snapshot, its view or the size of the picture is invalid.
     pub fn render(
         &mut self,
         snapshot: &Snapshot,
         view: &View,
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
-    ) -> Image {
-        Stage::of(snapshot).localize(view, |view| {
+    ) -> Result<Image, RenderError> {
+        check(snapshot, view, size)?;
+        Ok(Stage::of(snapshot).localize(view, |view| {
             self.accumulate(snapshot, view, size, progress);
             self.present(&Part::of(snapshot), view, size)
-        })
+        }))
     }
 
     /// As [`CpuRenderer::render`], before background and tone map.
+    ///
+    /// # Errors
+    /// If the snapshot, its view or the size of the picture is invalid.
     pub fn render_linear(
         &mut self,
         snapshot: &Snapshot,
         view: &View,
         size: [u32; 2],
         progress: &(impl Fn(f32) + Sync),
-    ) -> LinearImage {
-        Stage::of(snapshot).localize(view, |view| {
+    ) -> Result<LinearImage, RenderError> {
+        check(snapshot, view, size)?;
+        Ok(Stage::of(snapshot).localize(view, |view| {
             self.accumulate(snapshot, view, size, progress);
             self.linear(&Part::of(snapshot), view, size)
-        })
+        }))
     }
 
     /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
@@ -169,26 +186,39 @@ impl CpuRenderer {
     /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::halo`]
     /// says. The first rank gets the picture, with the bytes of one process.
     ///
+    /// # Errors
+    /// If the view or the size of the picture is invalid.
+    ///
     /// # Panics
     /// If the look asks for path tracing.
-    pub fn render_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) -> Option<Image> {
-        Stage::of(slab.whole()).localize(view, |view| {
+    pub fn render_slabs(
+        &mut self,
+        slab: &SnapshotSlab,
+        view: &View,
+        size: [u32; 2],
+    ) -> Result<Option<Image>, RenderError> {
+        view.check(size, MOST_PIXELS)?;
+        Ok(Stage::of(slab.whole()).localize(view, |view| {
             self.accumulate_slabs(slab, view, size);
             (slab.comm().rank() == 0).then(|| self.present(&slab.part(), view, size))
-        })
+        }))
     }
 
     /// As [`CpuRenderer::render_slabs`], before background and tone map.
+    ///
+    /// # Errors
+    /// If the view or the size of the picture is invalid.
     pub fn render_slabs_linear(
         &mut self,
         slab: &SnapshotSlab,
         view: &View,
         size: [u32; 2],
-    ) -> Option<LinearImage> {
-        Stage::of(slab.whole()).localize(view, |view| {
+    ) -> Result<Option<LinearImage>, RenderError> {
+        view.check(size, MOST_PIXELS)?;
+        Ok(Stage::of(slab.whole()).localize(view, |view| {
             self.accumulate_slabs(slab, view, size);
             (slab.comm().rank() == 0).then(|| self.linear(&slab.part(), view, size))
-        })
+        }))
     }
 
     /// Converts the accumulation buffer to bytes.

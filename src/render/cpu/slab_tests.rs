@@ -22,7 +22,7 @@ fn pictures(snapshot: &Snapshot, view: &View, quality: Quality, size: usize) -> 
         cpu.set_quality(quality);
         cpu
     };
-    let whole = renderer().render_linear(snapshot, view, SIZE, &|_| ());
+    let whole = renderer().render_linear(snapshot, view, SIZE, &|_| ()).unwrap();
     let slab = |comm: Arc<dyn Comm>| {
         let (nz, rank) = (snapshot.dims.nz, comm.rank());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1 + rank % 2).build().unwrap();
@@ -31,7 +31,7 @@ fn pictures(snapshot: &Snapshot, view: &View, quality: Quality, size: usize) -> 
         let own = [nz * rank / size, nz * (rank + 1) / size];
         pool.install(|| {
             let slab = SnapshotSlab::cut(comm, snapshot, own, halo);
-            cpu.render_slabs_linear(&slab, view, SIZE)
+            cpu.render_slabs_linear(&slab, view, SIZE).unwrap()
         })
     };
     let mut found: Vec<_> = ThreadRanks::run(size, slab).into_iter().flatten().collect();
@@ -141,14 +141,14 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
     snapshot.capture(&solve(None), false);
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
-    let whole = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ());
+    let whole = CpuRenderer::new().render(&snapshot, &view, SIZE, &|_| ()).unwrap();
     ThreadRanks::run(3, |comm| {
         let solver = solve(Some(comm.clone()));
         let (mut cpu, mut slab) = (CpuRenderer::new(), SnapshotSlab::new(comm.clone()));
         let halo = cpu.halo(view.look, snapshot.dims);
         slab.capture(&solver, |_, _| halo);
         assert!(slab.whole().bricks.max == snapshot.bricks.max);
-        let image = cpu.render_slabs(&slab, &view, SIZE);
+        let image = cpu.render_slabs(&slab, &view, SIZE).unwrap();
         assert_eq!(image.is_some(), comm.rank() == 0);
         assert!(image.is_none_or(|image| image == whole), "other bytes");
     });
@@ -199,7 +199,7 @@ fn motion_blur_of_slabs_has_the_bytes_of_one_process() {
         |_| camera,
         |snapshot, _, quality| {
             cpu.set_quality(quality);
-            Ok::<_, ()>(cpu.render_linear(snapshot, &view, SIZE, &|_| ()))
+            Ok::<_, ()>(cpu.render_linear(snapshot, &view, SIZE, &|_| ()).unwrap())
         },
     );
     let whole = whole.unwrap();
@@ -212,7 +212,7 @@ fn motion_blur_of_slabs_has_the_bytes_of_one_process() {
             let mut cpu = CpuRenderer::new();
             let paint = |slab: &SnapshotSlab, _: &Camera, quality| {
                 cpu.set_quality(quality);
-                let image = cpu.render_slabs_linear(slab, &view, SIZE);
+                let image = cpu.render_slabs_linear(slab, &view, SIZE).unwrap();
                 Ok::<_, ()>(image.unwrap_or(LinearImage { width: 0, height: 0, rgba: vec![], depth: vec![] }))
             };
             exposed_slab(slab, exposure, quality, halo, |_| camera, paint).unwrap()

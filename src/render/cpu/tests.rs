@@ -61,7 +61,7 @@ fn each_level(
     for level in levels() {
         let mut cpu = CpuRenderer::with_token(level.token());
         cpu.set_quality(quality);
-        let got = cpu.render_linear(snapshot, view, SIZE, &|_| ());
+        let got = cpu.render_linear(snapshot, view, SIZE, &|_| ()).unwrap();
         let [worst, mean] = difference(&got.rgba, want);
         eprintln!("{what}, {level:?}: worst {worst:.2e}, mean {mean:.2e}");
         assert!(worst < within[0] && mean < within[1], "{what}, {level:?}: worst {worst}, mean {mean}");
@@ -154,7 +154,9 @@ fn packets_march_through_a_flow_as_single_rays_do() {
         assert!(want.iter().any(|pixel| pixel[3] > 0.3), "{mode:?} is seen");
         for level in levels() {
             let view = view(&look, &camera, mode);
-            let got = CpuRenderer::with_token(level.token()).render_linear(&snapshot, &view, SIZE, &|_| ());
+            let got = CpuRenderer::with_token(level.token())
+                .render_linear(&snapshot, &view, SIZE, &|_| ())
+                .unwrap();
             // The legend lies over a sixth of so small a picture.
             let off = got.rgba.iter().zip(&want).map(|(a, b)| difference(&[*a], &[*b])[0]);
             let many = off.filter(|off| *off < 3e-3).count();
@@ -189,7 +191,7 @@ fn all_levels_render_the_same() {
             let images = levels().into_iter().map(|level| {
                 let mut cpu = CpuRenderer::with_token(level.token());
                 cpu.set_quality(quality);
-                cpu.render(&snapshot, &view, SIZE, &|_| ())
+                cpu.render(&snapshot, &view, SIZE, &|_| ()).unwrap()
             });
             let images: Vec<Image> = images.collect();
             for image in &images[1..] {
@@ -210,7 +212,7 @@ fn a_snapshot_without_velocity_renders_in_every_mode() {
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let slice = Mode::Slice(Slice { quantity: Quantity::Speed, ..Slice::default() });
     for mode in [Mode::Velocity, Mode::Streamlines, Mode::Speed, Mode::Vorticity, slice] {
-        let image = CpuRenderer::new().render(&snapshot, &view(&look, &camera, mode), SIZE, &|_| ());
+        let image = CpuRenderer::new().render(&snapshot, &view(&look, &camera, mode), SIZE, &|_| ()).unwrap();
         assert_eq!(image.rgba.len(), 4 * 100 * 75);
     }
 }

@@ -211,7 +211,11 @@ impl Renderer {
     }
 
     /// Uploads a snapshot, for pictures in `mode` and of the present quality.
+    ///
+    /// # Errors
+    /// If the snapshot's arrays do not fit its box, or if the driver refuses it. The values of its cells are not read.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
+        snapshot.problem_of_shape().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
         self.smoke.upload(snapshot, mode)?;
         self.velocity_values.clone_from(&snapshot.velocity);
         if !snapshot.velocity.is_empty() {
@@ -232,6 +236,7 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
+        view.problem().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
         let stage = self.grid.stage;
         stage.localize(view, |view| {
             self.draw_linear([viewport[2], viewport[3]], view)?;
@@ -246,6 +251,7 @@ impl Renderer {
         viewport: [u32; 4],
         view: &View,
     ) -> Result<(), RenderError> {
+        view.problem().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
         let stage = self.grid.stage;
         stage.localize(view, |view| {
             self.draw_mean([viewport[2], viewport[3]], view)?;

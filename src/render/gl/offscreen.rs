@@ -62,8 +62,7 @@ impl Offscreen {
 
     /// Renders a picture of `snapshot`.
     pub fn render(&mut self, snapshot: &Snapshot, view: &View) -> Result<Image, RenderError> {
-        self.renderer.set_light_scale(view.look.light_scale);
-        self.renderer.upload(snapshot, view.mode)?;
+        self.upload(snapshot, view)?;
         let [width, height] = self.size;
         self.renderer.draw_finished(&mut self.target.as_surface(), [0, 0, width, height], view)?;
         Ok(self.read())
@@ -71,14 +70,21 @@ impl Offscreen {
 
     /// Renders a picture of `snapshot` before background and tone map.
     pub fn render_linear(&mut self, snapshot: &Snapshot, view: &View) -> Result<LinearImage, RenderError> {
-        self.renderer.set_light_scale(view.look.light_scale);
-        self.renderer.upload(snapshot, view.mode)?;
+        self.upload(snapshot, view)?;
         let [width, height] = self.size;
         Stage::of(snapshot).localize(view, |view| {
             self.renderer.draw_mean(self.size, view)?;
             let (rgba, depth) = self.renderer.read_linear(view);
             Ok(LinearImage { width, height, rgba, depth })
         })
+    }
+
+    /// Uploads a snapshot for `view`, if both are valid.
+    fn upload(&mut self, snapshot: &Snapshot, view: &View) -> Result<(), RenderError> {
+        snapshot.problem().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
+        view.problem().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
+        self.renderer.set_light_scale(view.look.light_scale);
+        self.renderer.upload(snapshot, view.mode)
     }
 
     /// Renders the last upload, for timing; [`Offscreen::read`] waits for it.

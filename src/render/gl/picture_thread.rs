@@ -48,6 +48,12 @@ impl PictureRequest {
         }
     }
 
+    fn check(&self) -> Result<(), RenderError> {
+        let Self { look, camera, cursor, mode, .. } = self;
+        View { look, camera, cursor: *cursor, mode: *mode }.check(self.size, cpu::MOST_PIXELS)?;
+        self.snapshot().problem_of_shape().map_or(Ok(()), |problem| Err(problem.into()))
+    }
+
     /// Whether both show the same instant of the same simulation.
     fn shows_same_smoke(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.snapshot, &other.snapshot)
@@ -161,10 +167,14 @@ impl PictureThread {
     }
 
     /// Requests a picture in place of the last one. Returns whether it differs from that.
-    pub fn request(&self, request: PictureRequest) -> bool {
+    ///
+    /// # Errors
+    /// If the view or the size of the picture is invalid, or if the snapshot's arrays do not fit its box. The last request stays.
+    pub fn request(&self, request: PictureRequest) -> Result<bool, RenderError> {
+        request.check()?;
         let mut desk = self.shared.desk();
         if desk.request.as_ref().is_some_and(|last| last.is_same(&request)) {
-            return false;
+            return Ok(false);
         }
         desk.number += 1;
         desk.request = Some(request);
@@ -173,7 +183,7 @@ impl PictureThread {
         }
         drop(desk);
         self.shared.changed.notify_all();
-        true
+        Ok(true)
     }
 
     /// Waits at most so long for a picture of the newest request.
@@ -347,11 +357,11 @@ mod tests {
         let mut long = request(0.5);
         long.quality.splines = true;
         long.size = [4000, 3000];
-        thread.request(long);
+        thread.request(long).unwrap();
         while !thread.shared.desk().long {
             std::thread::yield_now();
         }
-        thread.request(request(0.5));
+        thread.request(request(0.5)).unwrap();
         assert_eq!(picture(&thread).size, [40, 30]);
         while count.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
@@ -360,10 +370,10 @@ mod tests {
         // The next long one is whole.
         let mut long = request(0.5);
         long.quality.splines = true;
-        thread.request(long.clone());
+        thread.request(long.clone()).unwrap();
         let whole = picture(&thread);
         let plain = PictureThread::start(|| ()).unwrap();
-        plain.request(long);
+        plain.request(long).unwrap();
         assert_eq!(whole.bytes, picture(&plain).bytes);
     }
 
@@ -382,7 +392,7 @@ mod tests {
         renderer.set_quality(quality);
         let PictureRequest { look, camera, mode, size, .. } = request;
         let view = View { look, camera, cursor: None, mode: *mode };
-        renderer.render(&request.snapshot, &view, *size, &|_| ()).rgba
+        renderer.render(&request.snapshot, &view, *size, &|_| ()).unwrap().rgba
     }
 
     #[test]
@@ -392,7 +402,7 @@ mod tests {
         for splines in [false, true] {
             let quality = Quality { splines, ..Quality::FINAL };
             let request = PictureRequest { snapshot: snapshot.clone(), quality, ..request(3.0) };
-            assert!(thread.request(request.clone()));
+            assert!(thread.request(request.clone()).unwrap());
             let shown = picture(&thread);
             assert_eq!((shown.tag, shown.size), ([3, 4, 0], [40, 30]));
             assert_eq!(from_top(&shown), without_window(&request, quality), "splines {splines}");
@@ -403,9 +413,9 @@ mod tests {
     fn the_same_request_is_rendered_once_and_a_new_one_replaces_it() {
         let thread = PictureThread::start(|| ()).unwrap();
         let first = request(3.0);
-        assert!(thread.request(first.clone()));
+        assert!(thread.request(first.clone()).unwrap());
         let shown = picture(&thread);
-        assert!(!thread.request(first) && thread.request(request(0.0)));
+        assert!(!thread.request(first).unwrap() && thread.request(request(0.0)).unwrap());
         assert_ne!(picture(&thread).bytes, shown.bytes);
     }
 
@@ -415,7 +425,7 @@ mod tests {
         let thread = PictureThread::start(move || _ = sender.send(())).unwrap();
         let with = |passes| Quality { passes, edges: passes > 1, ..Quality::FINAL };
         let [first, smooth] = [1, 64].map(|passes| without_window(&request(3.0), with(passes)));
-        thread.request(PictureRequest { refine: true, ..request(3.0) });
+        thread.request(PictureRequest { refine: true, ..request(3.0) }).unwrap();
         let most = most_passes(&request(3.0).camera);
         let wakes = (0..most).filter(|_| receiver.recv_timeout(Duration::from_secs(20)).is_ok());
         assert_eq!(wakes.count(), most as usize);
