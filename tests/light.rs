@@ -289,7 +289,7 @@ fn a_ball_in_a_larger_box_is_as_bright() {
             Look { light_scale, ..look(Case { shape: "ball", light: "side", extinction: 30.0, g: 0.3 }) };
         let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
         let image = renderer(fine).render_linear(&ball(cells), &view, [SIZE; 2], &|_| ());
-        image.rgba.iter().map(|pixel| pixel[1]).sum()
+        image.unwrap().rgba.iter().map(|pixel| pixel[1]).sum()
     };
     let small = bright([48, 32, 40], 1.0, true);
     for (cells, scale, fine, bound) in [
