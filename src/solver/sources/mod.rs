@@ -15,7 +15,7 @@ mod text_card;
 
 pub use card::{Card, CardError};
 pub use cloud::Cloud;
-pub use cover::{Cover, Grid, Run};
+pub use cover::{Cover, Grid};
 pub use dab::dab;
 pub use fill::{Fill, fill};
 pub use region::{Form, Region};

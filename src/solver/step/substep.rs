@@ -6,7 +6,7 @@ use super::fields::{Fields, lifting};
 use super::transport::AdvectingVelocity;
 use crate::solver::config::{Config, Integrator, Params, SPEED_LIMIT};
 use crate::solver::forces::Forces;
-use crate::solver::forces::external::External;
+use crate::solver::forces::external::{Accelerated, External};
 use crate::solver::solver_error::SolverError;
 use crate::solver::sources::{Sources, decayed_time};
 use crate::solver::step_stats::{Stage, StepStats};
@@ -188,8 +188,9 @@ impl Substep<'_> {
     }
 
     /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity before projection. Buoyancy and
-    /// external forces have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction damps the
-    /// impulse within the step; of a force in two halves it damps the first one alone, which is of second order too.
+    /// external accelerations have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction and
+    /// forces with a target damp the impulse within the step; of a force in two halves they damp the first one alone, which is of second
+    /// order too. Such a target counts confinement among the second half, which remains of first order.
     fn force(
         &self,
         fields: &mut Fields,
@@ -207,10 +208,24 @@ impl Substep<'_> {
         let buoyancy = forces.buoyancy.map(|b| left_at_end * (1.0 - ahead / dt) * b);
         add(fields, &Forces { buoyancy, vorticity: left * forces.vorticity, ..forces }, clock.halt);
         clock.go_on()?;
-        let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
+        let Fields { detail, scalars, scalars_next, bricks, velocity, advected, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;
-        self.external.apply(from + f64::from(ahead), dt - ahead, [left_at_end, limit], scalars, velocity);
+        self.external.accelerate(
+            from + f64::from(ahead),
+            dt - ahead,
+            [left_at_end, limit],
+            scalars,
+            velocity,
+        );
+        let by = Accelerated {
+            friction: params.friction * dt,
+            decay: forces.decay,
+            left: left_at_end,
+            is_second_half: ahead > 0.0,
+            limit,
+        };
+        self.external.relax((from, dt), &by, scalars, advected, velocity);
         self.sources.drive(self.time, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }

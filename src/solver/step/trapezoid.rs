@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! u* = A(uⁿ + gⁿ + ½ Δt bⁿ) + ½ Δt bⁿ⁺¹ + Δt f    A: advection by u at n + ½, extrapolated from the last two steps;
-//!                               b: buoyancy and forces of the scene, f: confinement and friction
+//!                               b: buoyancy and accelerations of the scene, f: confinement, and what damps: friction, winds with a target
 //! uⁿ⁺¹ = P u* = u* − ∇φ         φ: the potential of the projection
 //! pⁿ⁺¹ = ½ pⁿ + φ/Δt            the pressure of the step; gⁿ = −½ Δt ∇pⁿ is half of its action
 //! ```
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! since r is orthogonal to uⁿ⁺¹ and g to uⁿ. So a step of any length is stable, and the loss is of the order of (Δt² ∂p/∂t)².
-//! Buoyancy and the forces of the scene are divided as the pressure is, which balances most of them. Viscosity acts between the halves: if
+//! Buoyancy and the accelerations of the scene are divided as the pressure is, which balances most of them. Viscosity acts between the halves: if
 //! all of a force came after it, air would slip along walls by half of what a step adds, which is first order in time (Nu of the heated
 //! cavity at Ra 10⁶ and 64²: 2.2 % too large, now 1.4 %).
 //!
@@ -101,11 +101,11 @@ impl Fields {
         self.past.as_ref().map_or(0.0, |past| past.ahead)
     }
 
-    /// Adds to `advected` the buoyancy over the time [`ahead`](Self::ahead), and `external` forces from the instant `time` on.
+    /// Adds to `advected` the buoyancy over the time [`ahead`](Self::ahead), and `external` accelerations from the instant `time` on.
     pub fn force_ahead(&mut self, forces: &Forces, external: &External, time: f64) {
         let ahead = self.ahead();
         let lifts = forces.up.iter().any(|&up| up != 0.0) && forces.buoyancy != [0.0; 4];
-        let pushes = !external.list().is_empty();
+        let pushes = external.accelerates();
         if ahead > 0.0 && (lifts || pushes) {
             // External forces read ghosts of the scalars.
             if pushes {
@@ -128,7 +128,7 @@ impl Fields {
                     scratch,
                 );
             }
-            external.apply(time, ahead, [1.0, forces.limit], lifting.0, advected);
+            external.accelerate(time, ahead, [1.0, forces.limit], lifting.0, advected);
         }
         let Self { velocity, advected, obstacles, .. } = self;
         if let Some(obstacles) = obstacles {
