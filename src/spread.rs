@@ -1,16 +1,22 @@
 //! Extent of the smoke: the centroid and the top of each colour.
 
+use std::f64::consts::TAU;
+
 use rayon::prelude::*;
 
-use crate::solver::Solver;
+use crate::solver::{BoundaryCondition, Solver};
 
 /// A cell counts as smoke from this share of the greatest density on.
 const EDGE: f32 = 0.01;
 
+/// Length of the mean of exp(2πi x/L) below which smoke counts as even along a periodic axis: the angle would be that of rounding.
+const EVEN: f64 = 1e-6;
+
 /// Extent of one colour of smoke. All numbers are NaN if there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Mean position, weighted by density \[m\].
+    /// Mean position, weighted by density \[m\]. Along a periodic axis of length L it is the circular mean: the position at the angle
+    /// of Σ ρ exp(2πi x/L), which does not depend on where the box begins; NaN where that sum is 0, as of smoke that is even along it.
     pub centroid: [f64; 3],
     /// Upper edge (greatest y) of the highest cells with at least 1 % of the greatest density \[m\].
     pub top: f64,
@@ -23,16 +29,28 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
     let [nx, ny, nz] = layout.dims.array();
     let row = |j: usize, k: usize| &solver.scalars()[layout.start(j, k)..][..nx];
     let [from, to] = layout.cell_planes();
-    // For each plane and colour the greatest density, and sums of x, y, z and 1 weighted by density.
-    let mut planes = vec![[[0.0f64; 5]; 3]; nz];
+    // Weights of each cell along each axis, of which a centroid needs the sums: the position, or cosine and sine of its angle.
+    let periodic = solver.config().sides.map(|[low, _]| low == BoundaryCondition::Periodic);
+    let weights = [0, 1, 2].map(|axis| {
+        let n = layout.dims.array()[axis];
+        let at = |i: usize| i as f64 + 0.5;
+        let angle = |i: usize| TAU * at(i) / n as f64;
+        let weigh = |i| if periodic[axis] { [angle(i).cos(), angle(i).sin()] } else { [at(i), 0.0] };
+        (0..n).map(weigh).collect::<Vec<[f64; 2]>>()
+    });
+    // For each plane and colour the greatest density, and the sums of density and of density times the weights.
+    let mut planes = vec![[[0.0f64; 8]; 3]; nz];
     planes[from..to].par_iter_mut().zip(from..to).for_each(|(sums, k)| {
         for j in 0..ny {
             for (i, cell) in row(j, k).iter().enumerate() {
-                for (c, [most, sum @ ..]) in sums.iter_mut().enumerate() {
+                let weights = [weights[0][i], weights[1][j], weights[2][k]];
+                for (c, [most, mass, sum @ ..]) in sums.iter_mut().enumerate() {
                     let density = f64::from(cell[c].max(0.0));
                     *most = most.max(f64::from(cell[c]));
-                    let weights = [i as f64 + 0.5, j as f64 + 0.5, k as f64 + 0.5, 1.0];
-                    sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += density * weight);
+                    *mass += density;
+                    sum.iter_mut()
+                        .zip(weights.as_flattened())
+                        .for_each(|(sum, weight)| *sum += density * weight);
                 }
             }
         }
@@ -47,7 +65,15 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
         let holds = |j: &usize| (from..to).any(|k| row(*j, k).iter().any(|cell| cell[c] >= EDGE * most));
         let top = (0..ny).rev().find(holds).map_or(0, |j| j + 1);
         let top = solver.ranks().most(top as f32);
-        let centroid = [0, 1, 2].map(|n| corner[n] + h * sum(n) / sum(3));
+        let centroid = [0, 1, 2].map(|axis| {
+            let [x, y] = [0, 1].map(|part| sum(1 + 2 * axis + part) / sum(0));
+            let cells = match periodic[axis] {
+                false => x,
+                true if x.hypot(y) < EVEN => f64::NAN,
+                true => y.atan2(x).rem_euclid(TAU) / TAU * layout.dims.array()[axis] as f64,
+            };
+            corner[axis] + h * cells
+        });
         Spread { centroid, top: corner[1] + h * f64::from(top) }
     })
 }
@@ -73,5 +99,25 @@ mod tests {
         for (at, want) in red.centroid.into_iter().zip([0.4, 1.2, 0.15]) {
             assert!((at - want).abs() < 1e-6, "{red:?}");
         }
+    }
+
+    /// Positions are those on the circle: the plain mean of a ball around x = 0.05 was 0.3.
+    #[test]
+    fn smoke_across_a_periodic_side_has_its_centroid_there() {
+        let mut config = Config::new(Dims::new([16, 8, 12]).unwrap(), 0.05);
+        (config.sides[0], config.sides[2]) =
+            ([BoundaryCondition::Periodic; 2], [BoundaryCondition::Periodic; 2]);
+        let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
+        let around = |x: f32, middle: f32, length: f32| {
+            let apart = x - middle;
+            (apart - length * (apart / length).round()).abs() < 0.12
+        };
+        let red = |[x, y, z]: [f32; 3]| around(x, 0.05, 0.8) && y < 0.1 && around(z, 0.6, 0.6);
+        solver.fill(|_, _| 0.0, |p| [f32::from(u8::from(red(p))), f32::from(u8::from(p[1] < 0.2)), 0.0, 0.0]);
+        let [red, green, _] = spread(&solver);
+        assert!((red.centroid[0] - 0.05).abs() < 1e-6 && (red.centroid[1] - 0.05).abs() < 1e-6, "{red:?}");
+        let from_side = red.centroid[2].min(0.6 - red.centroid[2]);
+        assert!(from_side < 1e-6, "{red:?}");
+        assert!(green.centroid[0].is_nan() && (green.centroid[1] - 0.1).abs() < 1e-6, "{green:?}");
     }
 }
