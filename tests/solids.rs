@@ -6,8 +6,8 @@ use common::{advance, all, bits, cell, config, inert};
 use updraft::field::Field;
 use updraft::probe::{Probe, ProbePlace};
 use updraft::solver::{
-    Advection, BoundaryCondition, BoundaryConditions, Config, Integrator, InvalidValue, Params, Projection,
-    Region, Shape, Slip, Solid, Solver, SolverError, Source, TimeControl,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Integrator, InvalidValue, Params,
+    Projection, Region, Shape, Slip, Solid, Solver, SolverError, Source, TimeControl,
 };
 
 const SCHEMES: [Advection; 4] =
@@ -526,4 +526,35 @@ fn impossible_wishes_are_refused() {
     assert_eq!(refused, SolverError::Invalid(expected));
     assert!(solver.set_solids(vec![ball(f32::NAN, [0.4; 3])]).is_err());
     assert!(solver.set_solids(vec![]).is_ok());
+}
+
+/// The mean is that of the air: solids counted as air of 0 K, which drove all air upwards at 0.1 m/s².
+#[test]
+fn air_of_the_mean_temperature_does_not_rise_beside_solids() {
+    let run = |ambient: Ambient, detail: usize, moves: bool| {
+        let time = TimeControl { cfl: 5.0, max_substeps: 4 };
+        let config = config([24, 20, 16], 0.025, all(BoundaryCondition::Periodic), Advection::Conservative);
+        let config = Config { detail, time, ..config };
+        let params = Params { ambient, heat_buoyancy: 0.02, ..inert() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        let block = Shape::Box { size: [0.3, 0.21, 0.23] };
+        let path = vec![(0.0, [0.31, 0.24, 0.2]), (1.0, [0.51, 0.24, 0.2])];
+        let keyframes = if moves { path } else { vec![] };
+        let solids =
+            vec![Solid { keyframes, ..Solid::new(block, [0.31, 0.24, 0.2]) }, ball(0.06, [0.06, 0.1, 0.1])];
+        solver.set_solids(solids).unwrap();
+        solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 10.0]);
+        advance(&mut solver, 1.0 / 24.0, 12);
+        solver
+    };
+    for detail in [1, 2] {
+        let solver = run(Ambient::Mean, detail, false);
+        assert!(solver.stats().max_speed < 1e-5, "detail {detail}: {} m/s", solver.stats().max_speed);
+        let [mean, fixed] = [Ambient::Mean, Ambient::Fixed(10.0)].map(|ambient| run(ambient, detail, true));
+        let [mean, fixed] = [mean, fixed].map(|solver| {
+            solver.velocity()[1].iter().map(|v| f64::from(*v)).sum::<f64>()
+                / solver.velocity()[1].len() as f64
+        });
+        assert!((mean - fixed).abs() < 2e-3, "detail {detail}: air rises at {mean} and {fixed} m/s");
+    }
 }

@@ -205,7 +205,7 @@ fn fluid() -> Vec<Parameter> {
             .of(params!(p => p.ambient))
             .labelled("Lift against the mean temperature")
             .upon(AIR)
-            .says("Temperature excess without buoyancy, or \"mean\": that of the whole box, as in a closed room that heats up."),
+            .says("Temperature excess without buoyancy, or \"mean\": that of all air in the box, as in a closed room that heats up."),
         number("fluid.vorticity", "1/s", 0.0..=100.0, ActsNow)
             .of(params!(p => p.vorticity))
             .slider("Vorticity", 0.0..=2.0)

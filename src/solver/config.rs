@@ -174,7 +174,7 @@ impl Default for Turbulence {
 pub enum Ambient {
     /// A fixed excess \[K\]; 0 is the outside temperature.
     Fixed(f32),
-    /// The mean over the box (Kenwright): heat that fills a closed box evenly does not lift it.
+    /// The mean over the air of the box (Kenwright): heat that fills a closed box evenly does not lift it.
     Mean,
 }
 

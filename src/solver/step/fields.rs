@@ -458,14 +458,20 @@ impl Fields {
         self.fill_scalars();
     }
 
-    /// Temperature excess without buoyancy \[K\].
+    /// Temperature excess without buoyancy \[K\]. The mean is that over the air: a cell inside a solid holds none, and one that a solid
+    /// cuts counts as whole, as in the advection and for the pressure.
     pub fn ambient(&mut self, params: &Params) -> f32 {
         match params.ambient {
             Ambient::Fixed(excess) => excess,
             Ambient::Mean => {
-                let SmokeFields { layout, walls, scalars, sums, .. } = self.smoke();
+                let SmokeFields { layout, walls, scalars, sums, obstacles, .. } = self.smoke();
                 let heat = measure::contents(layout, walls.ranks(), scalars, sums)[3];
-                (heat / layout.dims.cells() as f64) as f32
+                let own = layout.span(layout.cell_planes().map(|k| k as isize));
+                let inside = obstacles.as_ref().map_or(&[][..], |obstacles| &obstacles.voxels.inside);
+                let [first, end] =
+                    [own.start, own.end].map(|from| inside.partition_point(|&at| (at as usize) < from));
+                let air = layout.dims.cells() - walls.ranks().sum(end - first);
+                (heat / air.max(1) as f64) as f32
             }
         }
     }
