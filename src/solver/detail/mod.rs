@@ -236,16 +236,17 @@ impl Detail {
         }
     }
 
-    /// Sets the faces on open sides, which decide whether air enters there. Planes of the `velocity` beside the slab are brought.
-    pub fn set_open_sides(&mut self, coarse: Layout, walls: &GhostRules, velocity: &mut Faces) {
+    /// Sets the faces on open sides, which decide whether air enters there, and on inflows, which say how fast it does. Planes of the `velocity` beside the slab are brought.
+    pub fn set_crossed_sides(&mut self, coarse: Layout, walls: &GhostRules, velocity: &mut Faces) {
         let n = coarse.dims.array();
-        if walls.open_sides().as_flattened().contains(&true) {
+        let is_crossed = |side| matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_));
+        if self.config.sides.as_flattened().iter().any(|side| is_crossed(*side)) {
             let [u, v, w] = &mut *velocity;
             walls.ranks().exchange(coarse, [u, v, w], [1; 2]);
         }
         for (axis, ends) in self.config.sides.into_iter().enumerate() {
             for (end, side) in ends.into_iter().enumerate() {
-                if side == BoundaryCondition::Open {
+                if is_crossed(side) {
                     self.set_side(coarse, &velocity[axis], axis, end * n[axis]);
                 }
             }

@@ -1,6 +1,7 @@
 //! Boundary conditions of velocity and scalars on the six sides: ghosts, and the faces that lie on a side.
 
 pub mod backflow;
+pub mod entering;
 pub mod profile;
 
 use rayon::prelude::*;

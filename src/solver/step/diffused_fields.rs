@@ -40,7 +40,7 @@ impl Fields {
     fn diffuse_lines(&mut self, number: [f32; 4], part: [f32; 2], halt: &Halt) {
         self.bricks.forget();
         if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
+            detail.set_crossed_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { layout, walls, velocity, scalars, diffusion, obstacles, .. } = self.smoke();
         diffusion.begin([[false; 2]; 3]);

@@ -413,7 +413,7 @@ impl Fields {
     /// Fills the ghosts of the scalars.
     pub fn fill_scalars(&mut self) {
         if let Some(detail) = &mut self.detail {
-            detail.set_open_sides(self.layout, &self.walls, &mut self.velocity);
+            detail.set_crossed_sides(self.layout, &self.walls, &mut self.velocity);
         }
         let SmokeFields { walls, scalars, velocity, .. } = self.smoke();
         walls.fill_scalars(scalars, velocity);

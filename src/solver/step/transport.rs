@@ -9,6 +9,7 @@ use crate::solver::advect::{self, Correction, Curve, Interpolation, Row, conserv
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::swirls::Air;
 use crate::solver::sides::GhostRules;
+use crate::solver::sides::entering::StepDecay;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
@@ -147,6 +148,7 @@ impl Fields {
         let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
         if scheme != Advection::Conservative {
+            scale_entering(smoke.walls, decay, finer * steps, smoke.scalars, smoke.velocity);
             smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
         }
         smoke.advect(scheme, decay, finer * steps, cfl, (halo, halt));
@@ -172,7 +174,7 @@ impl Fields {
             let air = Air { layout: *layout, velocity, obstacles, back, spare: scalars_next, steps, cfl };
             cfl = detail.follow(air, bricks, fine, halt);
         } else {
-            detail.set_open_sides(*layout, walls, velocity);
+            detail.set_crossed_sides(*layout, walls, velocity);
             cfl = fine;
         }
         let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
@@ -201,6 +203,9 @@ impl SmokeFields<'_> {
             obstacles.advect(self.walls, self.back, cfl, self.scalars, None);
         }
         self.interpolate_scalars(scheme, decay, cfl, (halo, halt));
+        if self.walls.smoke_decays_at_inflows(StepDecay::new(decay)) {
+            self.walls.scale_entered(StepDecay::new(decay), self.back, self.scalars_next);
+        }
         self.correct_near_solids(decay);
         std::mem::swap(self.scalars, self.scalars_next);
     }
@@ -243,10 +248,14 @@ impl SmokeFields<'_> {
             walls.ranks().exchange(*layout, [u, v], halo);
         }
         let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
-        let left = sweeps.advance(&flow, decay, scalars, bricks, (cfl, halt));
+        let [moved, left] = sweeps.advance(&flow, decay, scalars, bricks, (cfl, halt));
+        // What grows may have met its limit.
+        let grows = decay.iter().any(|&factor| factor > 1.0);
+        let decayed = [0, 1, 2, 3].map(|c| (held[c] - moved[c]) * f64::from(decay[c]));
+        let after = if grows { measure::contents(*layout, walls.ranks(), scalars, sums) } else { decayed };
         for c in 0..4 {
             budget.left[c] += left[c];
-            budget.faded[c] += (held[c] - left[c]) * (1.0 - f64::from(decay[c]));
+            budget.faded[c] += held[c] - left[c] - after[c];
         }
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.restore(velocity);
@@ -255,8 +264,7 @@ impl SmokeFields<'_> {
             obstacles.put(decay, scalars);
             bricks.forget();
             let kept = measure::contents(*layout, walls.ranks(), scalars, sums);
-            let should = [0, 1, 2, 3].map(|c| (held[c] - left[c]) * f64::from(decay[c]));
-            balance(*layout, walls.ranks(), should, kept, scalars, sums);
+            balance(*layout, walls.ranks(), after, kept, scalars, sums);
         }
     }
 
@@ -311,6 +319,20 @@ impl SmokeFields<'_> {
             let should = [0, 1, 2, 3].map(|c| held[c] * f64::from(decay[c]));
             balance(*layout, walls.ranks(), should, kept, scalars_next, sums);
         }
+    }
+}
+
+/// Prepares the ghosts beyond inflows for an interpolation over `steps` = Δt/h, if their smoke decays in it.
+fn scale_entering(
+    walls: &GhostRules,
+    decay: &[f32; 4],
+    steps: f32,
+    scalars: &mut [[f32; 4]],
+    velocity: &Faces,
+) {
+    let decay = StepDecay::new(decay);
+    if walls.smoke_decays_at_inflows(decay) {
+        walls.scale_entering(decay, steps, scalars, velocity);
     }
 }
 

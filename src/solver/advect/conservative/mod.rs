@@ -39,6 +39,7 @@ use crate::simd::vectors::Eight;
 use crate::solver::BoundaryCondition;
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::sides::GhostRules;
+use crate::solver::sides::entering::StepDecay;
 use crate::solver::solids::CLOSED;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
@@ -50,15 +51,19 @@ mod parabola;
 mod strain;
 mod strained_box;
 
+/// Scalars that cross the sides of the box outwards, as sums over cells: as the sweeps move them, all before the decay of the step, and as
+/// they cross, each with the decay until then.
+pub type Outflow = [[f64; 4]; 2];
+
 /// Memory of the scheme.
 pub struct Sweeps {
     threads: PerThread<Lines>,
     /// Strain and speed of each plane.
     strain: Vec<Strain>,
     /// Net outflow through the sides \[cells\]: of each plane for the sweeps along x and y, of each row for those along z.
-    left: [Vec<[f64; 4]>; 2],
+    left: [Vec<Outflow>; 2],
     /// With several ranks the outflow through the lower and the upper z side \[cells\], of each bundle of lines along z.
-    through_ends: [Vec<[f64; 4]>; 2],
+    through_ends: [Vec<Outflow>; 2],
     /// Whether the next round ends with x.
     pub backwards: bool,
     /// Cells along each edge of a cell of the velocity.
@@ -118,7 +123,7 @@ impl Sweeps {
         Self {
             threads: PerThread::new(threads, || Lines::new(nx.max(ny).max(nz))),
             strain: vec![Strain::default(); nz],
-            left: [vec![[0.0; 4]; nz], vec![[0.0; 4]; ny]],
+            left: [vec![Outflow::default(); nz], vec![Outflow::default(); ny]],
             through_ends: [Vec::new(), Vec::new()],
             backwards: false,
             finer,
@@ -165,22 +170,28 @@ impl Sweeps {
         scalars: &mut [[f32; 4]],
         bricks: &mut Bricks,
         (cfl, halt): (f32, &Halt),
-    ) -> [f64; 4] {
+    ) -> Outflow {
         let Rounds { count, share, ends, middle } = self.rounds;
         bricks.dilate(flow.walls.surroundings(), ends.max(middle));
-        self.left.iter_mut().flatten().for_each(|left| *left = [0.0; 4]);
+        self.left.iter_mut().flatten().for_each(|left| *left = Outflow::default());
         let bounds = [ends, middle].map(|cells| (cells / count).ceil().min(1e9) as usize + 1);
         let most = [flow.steps, cfl].map(|x| x * share / count);
         let last = (count as u32).max(self.strained.rounds) - 1;
         // Rounds of a box alternate too, and the last one alternates from step to step.
         self.backwards ^= self.strained.rounds > 0 && last % 2 == 1;
         for round in 0..=last {
-            let decay = if round == last { *decay } else { [1.0; 4] };
-            self.round(flow, most, bounds, (&decay, round), scalars, (bricks, halt));
+            let of_round = RoundDecay {
+                factors: if round == last { *decay } else { [1.0; 4] },
+                of_step: StepDecay::new(decay),
+                span: [round, round + 1].map(|part| f64::from(part) / f64::from(count)),
+            };
+            self.round(flow, most, bounds, (&of_round, round), scalars, (bricks, halt));
         }
         flow.walls.ranks().gather(&mut self.left[0], 1);
         flow.walls.ranks().last_to_all(&mut self.left[1]);
-        self.left.iter().flatten().fold([0.0; 4], |sum, left| [0, 1, 2, 3].map(|c| sum[c] + left[c]))
+        let mut sum = Outflow::default();
+        self.left.iter().flatten().for_each(|left| add(&mut sum, left));
+        sum
     }
 
     /// Sweeps once along each axis over `steps` = Δt/h, where `cfl` is the CFL number of the air, and scalars cross fewer cells than
@@ -190,7 +201,7 @@ impl Sweeps {
         flow: &Flow,
         [steps, cfl]: [f32; 2],
         bounds: [usize; 2],
-        (decay, round): (&[f32; 4], u32),
+        (decay, round): (&RoundDecay, u32),
         scalars: &mut [[f32; 4]],
         (bricks, halt): (&Bricks, &Halt),
     ) {
@@ -198,7 +209,7 @@ impl Sweeps {
             if self.backwards { [2, 1, 0] } else { [0, 1, 2] }.into_iter().filter(|&a| !flow.is_still(a));
         let Some(first) = order.next() else {
             return row_passes::rows(flow.layout, scalars, flow.rows(), |_, _, row| {
-                scale_row(decay, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
+                scale_row(&decay.factors, SCALAR_LIMIT, &mut row[GHOST..GHOST + flow.layout.dims.nx]);
             });
         };
         let ends = [first, order.next_back().unwrap_or(first)];
@@ -225,6 +236,20 @@ impl Sweeps {
     }
 }
 
+/// Adds an outflow to a sum.
+fn add(sum: &mut Outflow, outflow: &Outflow) {
+    sum.as_flattened_mut().iter_mut().zip(outflow.as_flattened()).for_each(|(sum, outflow)| *sum += outflow);
+}
+
+/// Decay of a round.
+struct RoundDecay {
+    /// Factors at its end: those of the step, in the last round.
+    factors: [f32; 4],
+    of_step: StepDecay,
+    /// Parts of the step between which the round lies; a box around strained cells has others.
+    span: [f64; 2],
+}
+
 /// One round.
 struct Pass<'a> {
     flow: &'a Flow<'a>,
@@ -234,7 +259,7 @@ struct Pass<'a> {
     bounds: [usize; 2],
     /// Limit of the number of cells upstream that a face reads.
     most_upstream: usize,
-    decay: &'a [f32; 4],
+    decay: &'a RoundDecay,
     /// The first axis that is swept, and the last.
     ends: [usize; 2],
     bricks: &'a Bricks,
@@ -273,7 +298,7 @@ impl Pass<'_> {
     }
 
     /// Sweeps along x and y, or y and x, plane by plane.
-    fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
+    fn in_planes(&self, threads: &PerThread<Lines>, left: &mut [Outflow], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
         let scalars = Shared::new(scalars.as_flattened_mut());
         let [low, high] = layout.cell_planes();
@@ -306,7 +331,7 @@ impl Pass<'_> {
         });
     }
 
-    fn along_z(&self, threads: &PerThread<Lines>, left: &mut [[f64; 4]], scalars: &mut [[f32; 4]]) {
+    fn along_z(&self, threads: &PerThread<Lines>, left: &mut [Outflow], scalars: &mut [[f32; 4]]) {
         let layout = self.flow.layout;
         let scalars = Shared::new(scalars.as_flattened_mut());
         left.par_iter_mut().enumerate().for_each(|(j, left)| {
@@ -334,8 +359,8 @@ impl Pass<'_> {
     fn along_z_in_slab(
         &self,
         threads: &PerThread<Lines>,
-        left: &mut [[f64; 4]],
-        through_ends: &mut [Vec<[f64; 4]>; 2],
+        left: &mut [Outflow],
+        through_ends: &mut [Vec<Outflow>; 2],
         scalars: &mut [[f32; 4]],
         halo: usize,
     ) {
@@ -348,12 +373,12 @@ impl Pass<'_> {
         let window = if around { [0, nz] } else { [low.saturating_sub(halo), (high + halo).min(nz)] };
         let bundles = nx.div_ceil(ACROSS);
         let mine = &mut through_ends[usize::from(low > 0)];
-        mine.resize(layout.dims.ny * bundles, [0.0; 4]);
+        mine.resize(layout.dims.ny * bundles, Outflow::default());
         let scalars = Shared::new(scalars.as_flattened_mut());
         mine.par_chunks_mut(bundles).enumerate().for_each(|(j, row)| {
             let lines = &mut *threads.mine();
             for (from, through) in (0..nx).step_by(ACROSS).zip(row) {
-                *through = [0.0; 4];
+                *through = Outflow::default();
                 let count = ACROSS.min(nx - from);
                 let span = self.bricks.span_along(2, [from, from + count], j);
                 let range = [span.start.max(window[0]), span.end.min(window[1])];
@@ -368,13 +393,13 @@ impl Pass<'_> {
             }
         });
         let [below, above] = through_ends;
-        below.resize(layout.dims.ny * bundles, [0.0; 4]);
+        below.resize(layout.dims.ny * bundles, Outflow::default());
         ranks.first_to_last(below);
         if high == nz {
             let rows = below.chunks(bundles).zip(above.chunks(bundles));
             for (left, (below, above)) in left.iter_mut().zip(rows) {
                 for through in below.iter().zip(above).flat_map(|(below, above)| [below, above]) {
-                    (0..4).for_each(|c| left[c] += through[c]);
+                    add(left, through);
                 }
             }
         }
@@ -386,7 +411,7 @@ impl Pass<'_> {
     /// No part of `scalars` that overlaps these lines may be alive, on this thread or another.
     #[inline(never)]
     #[allow(unsafe_code)]
-    unsafe fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut [f64; 4]) {
+    unsafe fn sweep(&self, lines: &mut Lines, bundle: Bundle, scalars: &Shared<f32>, left: &mut Outflow) {
         let part = self
             .part
             .filter(|part| part.meets(bundle.axis, bundle.lanes(), bundle.origin, bundle.place.count));
@@ -430,7 +455,7 @@ impl Pass<'_> {
         if !is_whole {
             lines.invert(cells);
         }
-        let decay = (self.ends[1] == axis).then_some(*self.decay);
+        let decay = (self.ends[1] == axis).then_some(self.decay.factors);
         let sweep = LineSweep { cells, walled, wraps, deep, upstream, decay };
         let (mut held, mut count) = ([0; 4], 0);
         for c in (0..4).filter(|&c| holds[c]) {
@@ -444,12 +469,12 @@ impl Pass<'_> {
                 if !is_whole {
                     lines.divide(c, cells);
                 }
-                self.load_ghosts(lines, c, bundle, if deep { upstream } else { BEYOND });
+                self.load_ghosts(lines, c, (bundle, part), if deep { upstream } else { BEYOND });
             }
             let halves = [pair == 0, pair == 1 || count <= 2].map(|half| half && !early);
             let next = next.only([halves[0], halves[1], pair == 0]);
             lines.advance(held, sweep, next);
-            held.iter().for_each(|&c| self.count_sides(lines, c, bundle, &mut left[c]));
+            held.iter().for_each(|&c| self.count_sides(lines, c, (bundle, part), left));
         }
         let [low, high] = self.flow.layout.cell_planes();
         let range = if axis == 2 { [range[0].max(low), range[1].min(high)] } else { range };
@@ -593,10 +618,11 @@ impl Pass<'_> {
         &self,
         lines: &mut Lines,
         c: usize,
-        Bundle { axis, place, range, .. }: Bundle,
+        (bundle, part): (Bundle, Option<Part>),
         beyond: usize,
     ) {
         const NONE: Eight = Eight([0.0; ACROSS]);
+        let Bundle { axis, place, range, .. } = bundle;
         let [first, end] = range;
         let n = self.flow.layout.dims.array()[axis];
         let Lines { values, courant, .. } = lines;
@@ -634,10 +660,16 @@ impl Pass<'_> {
                     }
                     BoundaryCondition::Inflow(air) => {
                         values[to] = Eight([air.scalars[c]; ACROSS]);
+                        let crossing = courant[if is_high { n } else { 0 } + HALO];
                         for l in 0..place.count {
                             let cell = place.at + l * place.across;
                             values[to].0[l] +=
                                 self.flow.walls.varying_scalar([axis, usize::from(is_high)], c, cell);
+                            let entering = if is_high { -crossing.0[l] } else { crossing.0[l] };
+                            if entering > 0.0 && self.decay.of_step.acts_on(c) {
+                                let span = self.span((bundle, part), is_high, l);
+                                values[to].0[l] *= self.decay.of_entering(c, span, [depth as f32, entering]);
+                            }
                         }
                         continue;
                     }
@@ -647,17 +679,67 @@ impl Pass<'_> {
         }
     }
 
+    /// The parts of the step within which the air of this round crosses a side of line `l`.
+    fn span(&self, (bundle, part): (Bundle, Option<Part>), is_high: bool, l: usize) -> [f64; 2] {
+        let (Bundle { axis, range, origin, .. }, first) = (bundle, bundle.range[0]);
+        match (part, self.part) {
+            (Some(part), _) => {
+                let face = if is_high { range[1] - first } else { 0 };
+                part.span(part.of_round([axis, bundle.lanes()], origin, first).at(l, face))
+            }
+            // Beside the box all air is moved at once.
+            (None, Some(_)) => [0.0, 1.0],
+            (None, None) => self.decay.span,
+        }
+    }
+
     /// Adds the outflow through the sides of the box to `left`.
-    fn count_sides(&self, lines: &Lines, c: usize, Bundle { axis, range, .. }: Bundle, left: &mut f64) {
+    fn count_sides(
+        &self,
+        lines: &Lines,
+        c: usize,
+        (bundle, part): (Bundle, Option<Part>),
+        left: &mut Outflow,
+    ) {
+        let (Bundle { axis, place, range, .. }, decay) = (bundle, self.decay.of_step);
         let n = self.flow.layout.dims.array()[axis];
         for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {
             // The rank beside a side across z counts it.
             let is_beyond = range[is_high] == [0, n][is_high]
                 && (axis < 2 || self.flow.layout.cell_planes()[is_high] == range[is_high]);
             if is_beyond && matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_)) {
-                let sum: f64 = lines.ends[c][is_high].0.iter().map(|&x| f64::from(x)).sum();
-                *left += [-sum, sum][is_high];
+                let moved = lines.ends[c][is_high].0.map(f64::from);
+                let sum: f64 = moved.iter().sum();
+                left[0][c] += [-sum, sum][is_high];
+                let crossed = if decay.acts_on(c) {
+                    let crossing = lines.courant[range[is_high] + HALO].0;
+                    let of_line = |l: usize| {
+                        let leaves = [crossing[l] < 0.0, crossing[l] > 0.0][is_high];
+                        match side {
+                            BoundaryCondition::Inflow(air) if !leaves => {
+                                let cell = place.at + l * place.across;
+                                let varying = self.flow.walls.varying_scalar([axis, is_high], c, cell);
+                                f64::from(crossing[l]) * f64::from(air.scalars[c] + varying)
+                            }
+                            _ => moved[l] * decay.of_leaving(c, self.span((bundle, part), is_high == 1, l)),
+                        }
+                    };
+                    (0..place.count).map(of_line).sum()
+                } else {
+                    sum
+                };
+                left[1][c] += [-crossed, crossed][is_high];
             }
         }
+    }
+}
+
+impl RoundDecay {
+    /// Factor of scalar `c` in the ghost cell of an inflow at some depth, where `courant` cells of air enter in the parts `span` of the
+    /// step. The last cell from which air comes gives that of the air that does enter, and cells beyond it the same.
+    fn of_entering(&self, c: usize, span: [f64; 2], [depth, courant]: [f32; 2]) -> f32 {
+        let from = depth.min(courant.ceil() - 1.0);
+        let part = |cells: f32| span[0] + (span[1] - span[0]) * f64::from(cells / courant);
+        self.of_step.of_entering(c, [part(from), part(courant.min(from + 1.0))]) as f32
     }
 }

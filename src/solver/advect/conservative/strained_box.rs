@@ -62,6 +62,13 @@ pub struct Weights<'a> {
     pub along: &'a [f32],
 }
 
+impl Weights<'_> {
+    /// The weight of face `at` of a line.
+    pub fn at(&self, lane: usize, at: usize) -> f32 {
+        self.base + self.lanes.0[lane] * self.along[at]
+    }
+}
+
 impl StrainedBox {
     /// Makes a box without cells.
     pub fn new(dims: Dims) -> Self {
@@ -117,6 +124,17 @@ impl<'a> Part<'a> {
     /// Whether the round moves nothing outside the box.
     pub fn is_local(&self) -> bool {
         self.base == 0.0
+    }
+
+    /// The parts of the step within which the round moves the air of a face, if it moves the part `weight` of it.
+    pub fn span(&self, weight: f32) -> [f64; 2] {
+        let [weight, moved, slope] = [weight, self.moved, self.slope].map(f64::from);
+        // A local round moves Φ/c, of which earlier ones have moved `moved` Φ.
+        if self.is_local() {
+            [moved / slope * weight, (moved / slope + 1.0) * weight]
+        } else {
+            [1.0 - weight, 1.0]
+        }
     }
 
     /// Whether Φ is above 0 on a face of some lines along `axis`: `count` lines beside each other along `lanes`, of which the first begins at
