@@ -4,8 +4,9 @@ use super::*;
 use crate::comm::ThreadRanks;
 use crate::grid::{Dims, Layout};
 use crate::solver::{
-    ActsOn, Advection, Ambient, BoundaryCondition, Force, ForceField, Form, Inflow, Integrator, Params,
-    Projection, Region, Shape, Slip, Solid, Solver, Source, StepStats, TimeControl, TraceOrder, Turbulence,
+    ActsOn, Advection, Ambient, BoundaryCondition, Drive, Force, ForceField, Form, Inflow, Integrator,
+    Params, Projection, Region, Shape, Slip, Solid, Solver, Source, StepStats, TimeControl, TraceOrder,
+    Turbulence,
 };
 
 pub(super) const CLOSED: [BoundaryCondition; 2] = [BoundaryCondition::Closed; 2];
@@ -179,6 +180,37 @@ fn diffusion_forces_and_profiles_have_the_bytes_of_one_process() {
                 ])
                 .unwrap();
         });
+    }
+}
+
+/// Smoke that decays from the instant on at which it enters, the mean temperature beside solids, and winds with a target in a region.
+#[test]
+fn decay_at_inflows_and_forces_with_a_target_have_the_bytes_of_one_process() {
+    let params = Params {
+        ambient: Ambient::Mean,
+        cooling: 3.0,
+        smoke: params().smoke.map(|smoke| crate::solver::Smoke { dissipation: 2.0, ..smoke }),
+        ..params()
+    };
+    let prepare = |solver: &mut Solver| {
+        stirred(solver);
+        let drive = Drive::Approach { rate: 2.0 };
+        let within = Some(Region::sphere([0.7, 0.6, 0.9], 0.6));
+        let wind = Force { drive, ..Force::new(ForceField::Wind([1.0, 0.0, 2.0])) };
+        solver.set_forces(vec![Force { within, ..wind.clone() }, Force { start: 0.1, ..wind }]).unwrap();
+        solver.set_solids(still_solids()).unwrap();
+    };
+    let [low, high] = [inflow([3.0, 0.0, 0.3]), inflow([0.0, 0.2, -2.8])];
+    let sides = [[low, BoundaryCondition::Open], PERIODIC, [BoundaryCondition::Open, high]];
+    let schemes = [Advection::Conservative, Advection::Lagrange, Advection::MacCormack];
+    for ((advection, integrator), detail) in schemes
+        .into_iter()
+        .zip([Integrator::Trapezoid, Integrator::Reflection, Integrator::Projection])
+        .zip([1, 2, 1])
+    {
+        let time = TimeControl { cfl: 40.0, max_substeps: 1 };
+        let config = Config { advection, integrator, detail, time, ..scene([16, 13, 18], sides) };
+        check(&format!("{advection:?} {integrator:?}, detail {detail}"), &config, &params, prepare);
     }
 }
 
