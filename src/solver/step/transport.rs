@@ -203,7 +203,7 @@ impl SmokeFields<'_> {
             obstacles.advect(self.walls, self.back, cfl, self.scalars, None);
         }
         self.interpolate_scalars(scheme, decay, cfl, (halo, halt));
-        if self.walls.smoke_decays_at_inflows(StepDecay::new(decay)) {
+        if cfl > 1.0 && self.walls.smoke_decays_at_inflows(StepDecay::new(decay)) {
             self.walls.scale_entered(StepDecay::new(decay), self.back, self.scalars_next);
         }
         self.correct_near_solids(decay);

@@ -180,11 +180,11 @@ impl Sweeps {
         // Rounds of a box alternate too, and the last one alternates from step to step.
         self.backwards ^= self.strained.rounds > 0 && last % 2 == 1;
         for round in 0..=last {
-            let of_round = RoundDecay {
-                factors: if round == last { *decay } else { [1.0; 4] },
-                of_step: StepDecay::new(decay),
-                span: [round, round + 1].map(|part| f64::from(part) / f64::from(count)),
-            };
+            let factors = if round == last { *decay } else { [1.0; 4] };
+            // Beside a box around strained cells the last round moves all air at once.
+            let parts = if self.strained.rounds > 0 { [0.0, 1.0] } else { [round, round + 1].map(f64::from) };
+            let of_round =
+                RoundDecay::new(factors, StepDecay::new(decay), parts.map(|part| part / f64::from(count)));
             self.round(flow, most, bounds, (&of_round, round), scalars, (bricks, halt));
         }
         flow.walls.ranks().gather(&mut self.left[0], 1);
@@ -246,8 +246,36 @@ struct RoundDecay {
     /// Factors at its end: those of the step, in the last round.
     factors: [f32; 4],
     of_step: StepDecay,
-    /// Parts of the step between which the round lies; a box around strained cells has others.
+    /// Parts of the step between which the round moves air, beside a box around strained cells if there is one.
     span: [f64; 2],
+    /// Means over them, as of [`StepDecay::of_entering`] and [`StepDecay::of_leaving`].
+    entering: [f64; 4],
+    leaving: [f64; 4],
+}
+
+impl RoundDecay {
+    fn new(factors: [f32; 4], of_step: StepDecay, span: [f64; 2]) -> Self {
+        let entering = [0, 1, 2, 3].map(|c| of_step.of_entering(c, span));
+        let leaving = [0, 1, 2, 3].map(|c| of_step.of_leaving(c, span));
+        Self { factors, of_step, span, entering, leaving }
+    }
+
+    /// Factor of scalar `c` in the ghost cell of an inflow at some depth, where `courant` cells of air enter in the round, or in the parts
+    /// `span` of the step. The last cell from which air comes gives that of the air that does enter, and cells beyond it the same.
+    fn of_entering(&self, c: usize, span: Option<[f64; 2]>, [depth, courant]: [f32; 2]) -> f32 {
+        if span.is_none() && courant <= 1.0 {
+            return self.entering[c] as f32;
+        }
+        let span = span.unwrap_or(self.span);
+        let from = depth.min(courant.ceil() - 1.0);
+        let part = |cells: f32| span[0] + (span[1] - span[0]) * f64::from(cells / courant);
+        self.of_step.of_entering(c, [part(from), part(courant.min(from + 1.0))]) as f32
+    }
+
+    /// Factor of scalar `c` in what leaves in the round, or in the parts `span` of the step.
+    fn of_leaving(&self, c: usize, span: Option<[f64; 2]>) -> f64 {
+        span.map_or(self.leaving[c], |span| self.of_step.of_leaving(c, span))
+    }
 }
 
 /// One round.
@@ -666,7 +694,8 @@ impl Pass<'_> {
                             values[to].0[l] +=
                                 self.flow.walls.varying_scalar([axis, usize::from(is_high)], c, cell);
                             let entering = if is_high { -crossing.0[l] } else { crossing.0[l] };
-                            if entering > 0.0 && self.decay.of_step.acts_on(c) {
+                            let holds = values[to].0[l] != 0.0 && self.decay.of_step.acts_on(c);
+                            if holds && entering > 0.0 {
                                 let span = self.span((bundle, part), is_high, l);
                                 values[to].0[l] *= self.decay.of_entering(c, span, [depth as f32, entering]);
                             }
@@ -679,18 +708,11 @@ impl Pass<'_> {
         }
     }
 
-    /// The parts of the step within which the air of this round crosses a side of line `l`.
-    fn span(&self, (bundle, part): (Bundle, Option<Part>), is_high: bool, l: usize) -> [f64; 2] {
-        let (Bundle { axis, range, origin, .. }, first) = (bundle, bundle.range[0]);
-        match (part, self.part) {
-            (Some(part), _) => {
-                let face = if is_high { range[1] - first } else { 0 };
-                part.span(part.of_round([axis, bundle.lanes()], origin, first).at(l, face))
-            }
-            // Beside the box all air is moved at once.
-            (None, Some(_)) => [0.0, 1.0],
-            (None, None) => self.decay.span,
-        }
+    /// The parts of the step within which the air of this round crosses a side of line `l`; none outside a box around strained cells.
+    fn span(&self, (bundle, part): (Bundle, Option<Part>), is_high: bool, l: usize) -> Option<[f64; 2]> {
+        let Bundle { axis, range: [first, end], origin, .. } = bundle;
+        let face = if is_high { end - first } else { 0 };
+        part.map(|part| part.span(part.of_round([axis, bundle.lanes()], origin, first).at(l, face)))
     }
 
     /// Adds the outflow through the sides of the box to `left`.
@@ -701,7 +723,7 @@ impl Pass<'_> {
         (bundle, part): (Bundle, Option<Part>),
         left: &mut Outflow,
     ) {
-        let (Bundle { axis, place, range, .. }, decay) = (bundle, self.decay.of_step);
+        let Bundle { axis, place, range, .. } = bundle;
         let n = self.flow.layout.dims.array()[axis];
         for (is_high, side) in self.flow.walls.sides()[axis].into_iter().enumerate() {
             // The rank beside a side across z counts it.
@@ -711,35 +733,26 @@ impl Pass<'_> {
                 let moved = lines.ends[c][is_high].0.map(f64::from);
                 let sum: f64 = moved.iter().sum();
                 left[0][c] += [-sum, sum][is_high];
-                let crossed = if decay.acts_on(c) {
-                    let crossing = lines.courant[range[is_high] + HALO].0;
-                    let of_line = |l: usize| {
-                        let leaves = [crossing[l] < 0.0, crossing[l] > 0.0][is_high];
-                        match side {
-                            BoundaryCondition::Inflow(air) if !leaves => {
-                                let cell = place.at + l * place.across;
-                                let varying = self.flow.walls.varying_scalar([axis, is_high], c, cell);
-                                f64::from(crossing[l]) * f64::from(air.scalars[c] + varying)
+                let leaving = |l: usize| self.decay.of_leaving(c, self.span((bundle, part), is_high == 1, l));
+                let crossed = match (side, part) {
+                    _ if !self.decay.of_step.acts_on(c) => sum,
+                    (BoundaryCondition::Inflow(air), _) => {
+                        let crossing = lines.courant[range[is_high] + HALO].0;
+                        let of_line = |l: usize| {
+                            if [crossing[l] < 0.0, crossing[l] > 0.0][is_high] {
+                                return moved[l] * leaving(l);
                             }
-                            _ => moved[l] * decay.of_leaving(c, self.span((bundle, part), is_high == 1, l)),
-                        }
-                    };
-                    (0..place.count).map(of_line).sum()
-                } else {
-                    sum
+                            let cell = place.at + l * place.across;
+                            let varying = self.flow.walls.varying_scalar([axis, is_high], c, cell);
+                            f64::from(crossing[l]) * f64::from(air.scalars[c] + varying)
+                        };
+                        (0..place.count).map(of_line).sum()
+                    }
+                    (_, Some(_)) => (0..place.count).map(|l| moved[l] * leaving(l)).sum(),
+                    (_, None) => sum * self.decay.of_leaving(c, None),
                 };
                 left[1][c] += [-crossed, crossed][is_high];
             }
         }
-    }
-}
-
-impl RoundDecay {
-    /// Factor of scalar `c` in the ghost cell of an inflow at some depth, where `courant` cells of air enter in the parts `span` of the
-    /// step. The last cell from which air comes gives that of the air that does enter, and cells beyond it the same.
-    fn of_entering(&self, c: usize, span: [f64; 2], [depth, courant]: [f32; 2]) -> f32 {
-        let from = depth.min(courant.ceil() - 1.0);
-        let part = |cells: f32| span[0] + (span[1] - span[0]) * f64::from(cells / courant);
-        self.of_step.of_entering(c, [part(from), part(courant.min(from + 1.0))]) as f32
     }
 }
