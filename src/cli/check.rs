@@ -100,16 +100,20 @@ fn lines(scene: &Scene, frames: Frames) -> [(&'static str, String); 13] {
 
 fn box_of(scene: &Scene) -> String {
     let [nx, ny, nz] = scene.config.dims.array();
-    // Rounded to the digits that f32 keeps of a product.
-    let [x, y, z] = scene.extent().map(|e| (e * 1e4).round() / 1e4);
+    let [x, y, z] = scene.extent().map(rounded);
     let smoke = match scene.config.detail {
         1 => String::new(),
         _ => {
-            let ([nx, ny, nz], h) = (scene.config.smoke_dims().array(), scene.config.smoke_h());
+            let ([nx, ny, nz], h) = (scene.config.smoke_dims().array(), rounded(scene.config.smoke_h()));
             format!("; smoke on {nx} x {ny} x {nz} cells of {h} m")
         }
     };
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m{smoke}", scene.config.h)
+}
+
+/// Rounds a product to the seven digits that f32 keeps of it: 0.72, not 0.71999997.
+fn rounded(x: f32) -> f64 {
+    format!("{x:.6e}").parse().unwrap_or_else(|_| x.into())
 }
 
 /// The rule of a box that follows its smoke, with the memory of the solver at the start and at most.
@@ -288,10 +292,11 @@ fn solids(scene: &Scene) -> String {
 fn solid(solid: &Solid) -> String {
     let scale = solid.scale;
     let shape = match &solid.shape {
-        Shape::Sphere { radius } => format!("ball of radius {} m", radius * scale),
-        Shape::Box { size } => format!("box of {:?} m", size.map(|edge| edge * scale)),
+        Shape::Sphere { radius } => format!("ball of radius {} m", rounded(radius * scale)),
+        Shape::Box { size } => format!("box of {:?} m", size.map(|edge| rounded(edge * scale))),
         Shape::Cylinder { radius, height } => {
-            format!("cylinder of radius {} m and height {} m", radius * scale, height * scale)
+            let [radius, height] = [radius, height].map(|length| rounded(length * scale));
+            format!("cylinder of radius {radius} m and height {height} m")
         }
         Shape::Mesh(mesh) => format!("mesh of {} triangles", mesh.triangles().len()),
     };

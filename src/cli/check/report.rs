@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::disk::{Disk, Memory};
+use super::rounded;
 use crate::cli::frames::Frames;
 use crate::cli::machine;
 use crate::foreign::{shortened, visible};
@@ -25,7 +26,7 @@ pub fn valid(scene: &Scene, frames: Frames, about: Map<String, Value>) -> Value 
             "cells": scene.config.dims.array(),
             "voxel": scene.config.h,
             "detail": scene.config.detail,
-            "extent": scene.extent(),
+            "extent": scene.extent().map(rounded),
             "follow": scene.config.follow.on,
         },
         "sides": sides(scene),
@@ -132,7 +133,8 @@ fn sides(scene: &Scene) -> Value {
 
 fn shape(shape: &Shape) -> Map<String, Value> {
     let mut about = match shape {
-        Shape::Sphere { radius } => json!({ "radius": radius }),
+        // A shape by default is a share of the box.
+        Shape::Sphere { radius } => json!({ "radius": rounded(*radius) }),
         Shape::Box { size } => json!({ "size": size }),
         Shape::Cylinder { radius, height } => json!({ "radius": radius, "height": height }),
         Shape::Mesh(mesh) => json!({ "triangles": mesh.triangles().len() }),
@@ -152,7 +154,7 @@ fn region(region: &Region) -> Value {
             ("size".to_owned(), json!(cloud.size())),
         ]),
     };
-    about.insert("position".into(), json!(region.position));
+    about.insert("position".into(), json!(region.position.map(rounded)));
     about.insert("scale".into(), json!(region.scale));
     about.into()
 }
