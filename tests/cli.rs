@@ -187,6 +187,41 @@ fn a_resumed_run_refuses_overrides_of_its_start_and_its_pictures() {
 }
 
 #[test]
+fn a_resumed_run_names_the_file_that_has_changed_and_the_format_that_it_lacks() {
+    let dir = folder();
+    let tip = |height: f32| {
+        let faces = "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+        let text = format!("v 0 0 0\nv 1 0 0\nv 0 0 1\nv 0 {height} 0\n{faces}");
+        std::fs::write(dir.path().join("tip.obj"), text).unwrap();
+    };
+    tip(1.0);
+    let scene = "[domain]\ncells = [12, 12, 12]\n[[solid]]\nshape = { mesh = 'tip.obj' }\nscale = 0.05\nposition = [0.05, 0.05, 0.05]\n";
+    std::fs::write(dir.path().join("s.toml"), scene).unwrap();
+    done(dir.path(), &words("simulate s.toml --frames 1 --checkpoint-every 1 --out run -q"));
+    let resume = |more: &str| updraft(dir.path(), &words(&format!("simulate --resume --out run -q {more}")));
+    refused(&resume("--fields u"), "--fields has no effect here: no fields are written; add --format");
+    refused(&resume("--mean-from 0"), "--mean-from has no effect here: no fields are written; add --format");
+    refused(&updraft(dir.path(), &words("simulate s.toml --out other --mean-from 0")), "add --format");
+    tip(2.0);
+    refused(
+        &resume(""),
+        "differs in solid; a file that it names, such as a mesh or a picture, is not what it was",
+    );
+    refused(&resume("--set solver.threads=1"), "is not what it was");
+}
+
+/// Products of single precision have seven digits that mean something.
+#[test]
+fn check_rounds_lengths_to_their_digits() {
+    let dir = folder();
+    std::fs::write(dir.path().join("s.toml"), "[domain]\ncells = [24, 32, 24]\nvoxel = 0.03\n").unwrap();
+    let text = stdout(&done(dir.path(), &["check", "s.toml", "--json"]));
+    assert!(text.contains("0.72,") && text.contains("0.108,") && !text.contains("9999"), "{text}");
+    let tiny = ["check", "s.toml", "--set", "domain.voxel=1e-5"];
+    assert!(stdout(&done(dir.path(), &tiny)).contains("0.00024 x 0.00032 x 0.00024 m"));
+}
+
+#[test]
 fn built_in_scenes_are_listed_printed_and_valid_as_files() {
     let dir = folder();
     let list = stdout(&updraft(dir.path(), &["scenes"]));

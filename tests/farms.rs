@@ -108,15 +108,105 @@ fn a_run_killed_before_its_first_checkpoint_begins_anew() {
         &small(&["plume", "--set", "fluid.vorticity=0.9"]),
         "it differs in fluid and smoke; choose another --out",
     );
-    for more in [&[][..], &["plume"], &["--force"]] {
+    for more in [&[][..], &["--force"]] {
         let before = std::fs::read(dir.path().join("run/scene.toml")).unwrap();
         let output = small(more);
         assert!(output.status.success(), "{more:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("its run begins anew, over its own files"), "{}", stderr(&output));
         assert!(before == std::fs::read(dir.path().join("run/scene.toml")).unwrap());
+        // It has ended now, without a checkpoint: only --force loses its frames.
+        let whole = contents(&dir.path().join("run"));
+        for more in [&[][..], &["plume"]] {
+            refused(&small(more), "run has a run that has ended, and no checkpoint to continue it from");
+        }
+        assert!(whole == contents(&dir.path().join("run")));
     }
     std::fs::remove_file(dir.path().join("run/scene.toml")).unwrap();
     refused(&small(&["--force"]), "run has no run to continue: neither checkpoint nor scene.toml");
+}
+
+/// It lost its checkpoint, and the next such command began the run anew, over its files.
+#[test]
+fn a_resumed_run_keeps_its_checkpoints_and_a_repeated_command_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = words("simulate plume --frames 1-6 --format npz --out run --checkpoint-every 2");
+    done(dir.path(), &[&first[..], SMALL].concat());
+    done(dir.path(), &words("simulate --resume --out run --frames 1-9"));
+    let ended = contents(&dir.path().join("run"));
+    assert!(ended.contains_key("checkpoint") && ended.contains_key("fields.0009.npz"), "{:?}", ended.keys());
+    for again in ["simulate --resume --out run", "simulate --resume --out run --frames 1-9"] {
+        let output = done(dir.path(), &words(again));
+        assert!(stderr(&output).contains("run is complete at frame 9"), "{again}: {}", stderr(&output));
+        assert!(ended == contents(&dir.path().join("run")), "{again}");
+    }
+    // Every second frame, as the run began.
+    let mut child = start(dir.path(), &words("simulate --resume --out run --frames 1-100000"));
+    wait_for("a later frame", || dir.path().join("run/fields.0013.npz").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = updraft(dir.path(), &words("simulate --resume --out run --frames 1-10"));
+    refused(&output, "run/checkpoint is at frame 1");
+    let whole = words("simulate plume --frames 1-9 --format npz --out whole");
+    done(dir.path(), &[&whole[..], SMALL].concat());
+    let whole = results(&dir.path().join("whole"));
+    assert!((1..10).map(|n| format!("fields.{n:04}.npz")).all(|name| whole[&name] == ended[&name]));
+}
+
+#[test]
+fn a_run_that_became_steady_is_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let steady = words("simulate plume --frames 1-60 --out run --checkpoint-every 20 --steady 1e6");
+    done(dir.path(), &[&steady[..], SMALL].concat());
+    let ended = contents(&dir.path().join("run"));
+    for again in [&words("simulate --resume --out run")[..], &[&steady[..], SMALL, &["--resume"]].concat()] {
+        let output = done(dir.path(), again);
+        assert!(stderr(&output).contains("run is complete at frame"), "{}", stderr(&output));
+        assert!(ended == contents(&dir.path().join("run")), "{again:?}");
+    }
+    let lines =
+        |files: &BTreeMap<String, Vec<u8>>| files["stats.csv"].iter().filter(|b| **b == b'\n').count();
+    done(dir.path(), &words("simulate --resume --out run --frames 1-61"));
+    assert!(lines(&contents(&dir.path().join("run"))) > lines(&ended), "other frames are asked for");
+}
+
+#[test]
+fn force_leaves_no_file_of_the_run_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let probe = "probe=[{ name = 'x', fields = ['v'], at = { point = [0.4, 0.4, 0.4] } }]";
+    let first =
+        words("simulate plume --frames 1-6 --format npz,vti --out run --mean-from 0.1 --checkpoint-every 2");
+    done(dir.path(), &[&first[..], SMALL, &["--set", probe]].concat());
+    for name in ["notes.txt", "probe-mine.csv", "fields.7.npz", "fields.0007.npz.bak"] {
+        std::fs::write(run.join(name), "mine").unwrap();
+    }
+    let whole = contents(&run);
+    let again = words("simulate plume --frames 0-2 --format npz --out run --force");
+    // A request that is refused removes nothing.
+    refused(&updraft(dir.path(), &[&again[..], SMALL, &["--mean-from", "9"]].concat()), "--mean-from 9");
+    assert!(whole == contents(&run));
+    done(dir.path(), &[&again[..], SMALL].concat());
+    let names: Vec<String> = contents(&run).into_keys().collect();
+    assert_eq!(
+        names,
+        [
+            "fields.0000.npz",
+            "fields.0001.npz",
+            "fields.0002.npz",
+            "fields.0007.npz.bak",
+            "fields.7.npz",
+            "notes.txt",
+            "probe-mine.csv",
+            "scene.toml",
+            "stats.csv"
+        ]
+    );
+    // The frame that the run starts from stays.
+    let set = format!("initial.fields={:?}", run.join("fields.0002.npz"));
+    let from = words("simulate plume --frames 0-1 --format npz --out run --force --set");
+    done(dir.path(), &[&from[..], &[&set], SMALL].concat());
+    let names: Vec<String> = contents(&run).into_keys().take(3).collect();
+    assert_eq!(names, ["fields.0000.npz", "fields.0001.npz", "fields.0002.npz"]);
 }
 
 /// A run may be killed between its last checkpoint and its end.
@@ -143,7 +233,9 @@ fn a_list_of_frames_names_only_files_that_exist() {
     let args = words("simulate plume --format vti --fields red --out run --checkpoint-every 2");
     let simulate = |frames: &[&str]| updraft(dir.path(), &[&args[..], SMALL, frames].concat());
     succeeded(&simulate(&["--frames", "2-4"]));
-    succeeded(&simulate(&["--frames", "0-6", "--resume"]));
+    let resumed = simulate(&["--frames", "0-6", "--resume", "--quiet"]);
+    succeeded(&resumed);
+    assert!(stderr(&resumed).contains("2 frames from 0 on are missing in run"), "{}", stderr(&resumed));
     let list = std::fs::read_to_string(dir.path().join("run/fields.pvd")).unwrap();
     let named: Vec<&str> = list.split("file=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(named.len(), 5, "{list}");

@@ -136,10 +136,14 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     assert_eq!(other.status.code(), Some(2));
     let text = String::from_utf8_lossy(&other.stderr).into_owned();
     assert!(text.contains("another scene, which differs in fluid and smoke"), "{text}");
-    finish(simulate("run", &["--resume"]));
-    assert!(!dir.path().join("run/checkpoint").exists(), "a run that is over keeps none unasked");
-    for out in ["run", "whole"] {
-        std::fs::write(dir.path().join(out).join("checkpoint"), "").expect("a file");
+    // The command that it named, twice: the second time there is nothing to do.
+    for said in ["continuing after frame", "run is complete at frame 60"] {
+        let output = start(dir.path(), &["simulate", "--resume", "--out", "run"]).wait_with_output();
+        let output = output.expect("it ends");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && text.contains(said), "{text}");
     }
+    assert!(!dir.path().join("whole/checkpoint").exists(), "a run in one go keeps none unasked");
+    std::fs::write(dir.path().join("whole/checkpoint"), "").expect("a file");
     same(&dir.path().join("run"), &results(&dir.path().join("whole")));
 }

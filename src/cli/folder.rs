@@ -1,6 +1,7 @@
 //! The folder of a simulated run: file names, and reading frames back.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -12,6 +13,7 @@ use super::simulate_args::Format;
 use super::stored_frame::{RunNumbers, StoredFrame};
 use super::{CliError, Common};
 use crate::field::Field;
+use crate::foreign;
 use crate::grid::Dims;
 use crate::parameter::{Parameter, Subject};
 use crate::scene::Scene;
@@ -133,6 +135,29 @@ impl RunFolder {
     /// Path of the checkpoint.
     pub fn checkpoint(&self) -> PathBuf {
         self.path.join("checkpoint")
+    }
+
+    /// Whether a run in the folder came to its end, or to an error: it took steps, and released its lock.
+    pub fn has_ended(&self) -> bool {
+        // The head of the table, the start, and the first step.
+        let has_steps = || csv_lines(&self.stats()).is_some_and(|lines| lines > 2);
+        !self.lock().exists() && has_steps()
+    }
+
+    /// The files of a run in the folder, whatever it was asked for. None where there is no run: they are not its own.
+    pub(super) fn results(&self) -> Vec<PathBuf> {
+        let scene = self.scene();
+        if !scene.exists() {
+            return Vec::new();
+        }
+        let mut paths = vec![self.stats(), self.means(), self.series()];
+        paths.extend(run_scene::probes(&scene).iter().map(|name| self.probe(name)));
+        for &format in Format::value_variants() {
+            let numbers = self.numbers(format).unwrap_or_default();
+            paths.extend(numbers.into_iter().map(|number| self.fields(format, number)));
+        }
+        paths.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_dir()));
+        paths
     }
 
     /// The frames in the folder, from the first to the last.
@@ -382,6 +407,16 @@ fn place(stored: &mut StoredFrame, scene: &Scene) -> Result<Config, CliError> {
     }
     Ok(config)
 }
+
+/// Number of lines at the beginning of the table at `path`.
+fn csv_lines(path: &Path) -> Option<usize> {
+    let mut begin = Vec::new();
+    foreign::open(path).ok()?.take(MOST_OF_TABLE).read_to_end(&mut begin).ok()?;
+    Some(begin.iter().filter(|&&byte| byte == b'\n').count())
+}
+
+/// Bytes of a table that hold its first lines.
+const MOST_OF_TABLE: u64 = 1 << 16;
 
 /// Frame number of a file name: 12 of `fields.0012.npz`.
 fn frame_of(name: &str, format: Format) -> Option<u32> {

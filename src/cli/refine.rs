@@ -53,11 +53,12 @@ pub struct DetailArgs {
     /// Precision of the values in vdb files [default: half, or with --resume that of the run in OUT]
     #[arg(long, value_name = "PRECISION")]
     precision: Option<Precision>,
-    /// Write OUT/checkpoint at the start, after every N frames and at the end; --resume continues from it
+    /// Write OUT/checkpoint at the start, after every N frames and at the end; --resume continues from it [default: none,
+    /// or with --resume as the run, and one at the end]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_every: Option<u32>,
     /// Continue from OUT/checkpoint, which Ctrl-C writes too; without one, begin the run, over what a killed run of the same
-    /// scene left
+    /// scene left. A run that has ended without one is refused; --force begins it anew
     #[arg(long)]
     resume: bool,
     /// Keep existing files of frames; tables are written anew

@@ -26,6 +26,12 @@ pub(super) struct RunOptions {
     pub precision: Precision,
     /// Start of the means of the fields \[s\].
     pub mean_from: Option<f64>,
+    /// Frames between checkpoints.
+    pub checkpoint_every: Option<u32>,
+    /// Share of the kinetic energy whose change per second ends the run.
+    pub steady: Option<f64>,
+    /// Whether the resumed run has become steady and is over.
+    pub has_ended: bool,
 }
 
 impl Default for RunOptions {
@@ -38,6 +44,9 @@ impl Default for RunOptions {
             up: Up::Y,
             precision: Precision::Half,
             mean_from: None,
+            checkpoint_every: None,
+            steady: None,
+            has_ended: false,
         }
     }
 }
@@ -50,26 +59,34 @@ impl RunOptions {
     pub fn of(args: &SimulateArgs, saved: Option<&Checkpoint>, usual: &Self) -> Result<Self, CliError> {
         let known = Known { head: saved.map(|saved| &saved.head), out: &args.out };
         let frames = known.option("frames", args.frames.map(|frames| frames.to_string()), |_, _| true)?;
-        let format = known.list("format", &args.format)?;
+        let damaged = || known.refusal("is damaged: its options are none of this program");
+        let format = values(known.list("format", &args.format)?, &usual.format).ok_or_else(damaged)?;
+        refuse_fields(args, &format)?;
         let fields = known.list("fields", &args.fields)?;
         let up = known.option("up", args.up.map(name), |a, b| a == b)?;
         let precision = known.option("precision", args.precision.map(name), |a, b| a == b)?;
         let from =
             known.option("mean-from", args.mean_from.map(|from| format!("{from:?}")), |a, b| a == b)?;
-        let damaged = || known.refusal("is damaged: its options are none of this program");
+        // Neither changes a file that is written already.
+        let every =
+            known.option("checkpoint-every", args.checkpoint_every.map(|n| n.to_string()), |_, _| true)?;
+        let steady = known.option("steady", args.steady.map(|share| format!("{share:?}")), |_, _| true)?;
         let frames = frames.map(|text| text.parse()).transpose().map_err(|_| damaged())?;
         let options = Self {
             frames: frames.unwrap_or(usual.frames),
-            format: values(format, &usual.format).ok_or_else(damaged)?,
+            format,
             fields: values(fields, &usual.fields).ok_or_else(damaged)?,
             up: values(up, &[usual.up]).and_then(|list| list.first().copied()).ok_or_else(damaged)?,
             precision: values(precision, &[usual.precision])
                 .and_then(|list| list.first().copied())
                 .ok_or_else(damaged)?,
             mean_from: from.map(|from| from.parse()).transpose().map_err(|_| damaged())?,
+            checkpoint_every: every.map(|every| every.parse()).transpose().map_err(|_| damaged())?,
+            steady: steady.map(|share| share.parse()).transpose().map_err(|_| damaged())?,
+            has_ended: false,
         };
         known.check_end(options.frames)?;
-        Ok(options)
+        Ok(Self { has_ended: known.has_ended(&options), ..options })
     }
 
     /// Refuses options of volumes where none is written, and a step between frames of which none is. `up` names the option of the axis.
@@ -88,8 +105,8 @@ impl RunOptions {
         }
     }
 
-    /// The options as a checkpoint has them.
-    pub fn texts(&self) -> BTreeMap<String, String> {
+    /// The options as a checkpoint has them, of a run that `has_ended` because it was steady.
+    pub fn texts(&self, has_ended: bool) -> BTreeMap<String, String> {
         let mut texts = vec![
             ("frames", self.frames.to_string()),
             ("format", names(&self.format)),
@@ -98,7 +115,24 @@ impl RunOptions {
             ("precision", name(self.precision)),
         ];
         texts.extend(self.mean_from.map(|from| ("mean-from", format!("{from:?}"))));
+        texts.extend(self.checkpoint_every.map(|every| ("checkpoint-every", every.to_string())));
+        texts.extend(self.steady.map(|share| ("steady", format!("{share:?}"))));
+        texts.extend(has_ended.then(|| (ENDED, "true".to_owned())));
         texts.into_iter().map(|(option, text)| (option.to_owned(), text)).collect()
+    }
+}
+
+/// Key of a checkpoint of a run that became steady.
+const ENDED: &str = "ended";
+
+/// Refuses options of fields where no `format` is written.
+fn refuse_fields(args: &SimulateArgs, format: &[Format]) -> Result<(), CliError> {
+    let given = [("--fields", !args.fields.is_empty()), ("--mean-from", args.mean_from.is_some())];
+    match given.into_iter().find(|(_, is_given)| *is_given && format.is_empty()) {
+        None => Ok(()),
+        Some((option, _)) => Err(CliError::Request(format!(
+            "{option} has no effect here: no fields are written; add --format, or leave it out"
+        ))),
     }
 }
 
@@ -127,7 +161,7 @@ impl Known<'_> {
         let Some(head) = self.head.filter(|head| !head.options.is_empty()) else { return Ok(given) };
         let kept = head.options.get(option);
         let Some(given) = given else { return Ok(kept.cloned()) };
-        if kept.is_some_and(|kept| same(kept, &given)) {
+        if kept.map_or_else(|| same("", &given), |kept| same(kept, &given)) {
             return Ok(Some(given));
         }
         let option = if option == "up" && head.has_given_flow { "up-axis" } else { option };
@@ -152,6 +186,13 @@ impl Known<'_> {
         };
         let text = self.option(option, given, |a, b| sorted(a) == sorted(b))?;
         Ok(self.head.and_then(|head| head.options.get(option).cloned()).or(text))
+    }
+
+    /// Whether the run has become steady, and `options` ask for no more of it.
+    fn has_ended(&self, options: &RunOptions) -> bool {
+        let Some(head) = self.head else { return false };
+        let asked = options.texts(true);
+        [ENDED, "frames", "steady"].into_iter().all(|option| head.options.get(option) == asked.get(option))
     }
 
     /// Refuses frames that end before the run.

@@ -13,6 +13,15 @@ pub fn has_given_flow(path: &Path) -> bool {
     foreign::text(path, foreign::TEXT).is_ok_and(|text| text.starts_with(GIVEN_FLOW))
 }
 
+/// Names of the probes of the scene at `path`, also of one that this program would refuse.
+pub fn probes(path: &Path) -> Vec<String> {
+    let text = foreign::text(path, foreign::TEXT).unwrap_or_default();
+    let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
+    let probes = table.get("probe").and_then(toml::Value::as_array).into_iter().flatten();
+    let is_plain = |name: &&str| !name.contains(['/', '\\']);
+    probes.filter_map(|probe| probe.get("name")?.as_str()).filter(is_plain).map(str::to_owned).collect()
+}
+
 /// The text of `scene.toml` for a run of `scene`, whose flow may be given.
 pub fn text(scene: &Scene, has_given_flow: bool) -> Result<String, SceneError> {
     let text = scene.text()?;

@@ -42,11 +42,13 @@ pub(super) fn scene(
             // The initial fields no longer matter.
             let scene = common.scene(&own.display().to_string(), &["initial={}".into()])?;
             // The text of the scene is that of the run.
-            saved.check(
-                &scene,
-                false,
-                "leave --set out, in the configuration too, to continue the run as it began",
-            )?;
+            let remedy = match common.set.is_empty() {
+                true => {
+                    "a file that it names, such as a mesh or a picture, is not what it was; restore it, or begin a run in another --out"
+                }
+                false => "leave --set out, in the configuration too, to continue the run as it began",
+            };
+            saved.check(&scene, false, remedy)?;
             Ok(scene)
         }
         (None, None) if !args.resume => common.scene("plume", &[]),
@@ -90,7 +92,13 @@ pub(super) fn restarts(
             )));
         }
         if parts.is_empty() && args.resume {
-            return Ok(true);
+            return match folder.has_ended() && !common.force {
+                true => Err(CliError::Request(format!(
+                    "{} has a run that has ended, and no checkpoint to continue it from; --force begins it anew, over its files",
+                    args.out.display()
+                ))),
+                false => Ok(true),
+            };
         }
     }
     if is_input {

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 
 use super::checkpoint::Checkpoint;
 use super::folder::RunFolder;
+use super::frames::Frames;
 use super::means::FieldMeans;
 use super::progress::Progress;
 use super::run_flow::RunFlow;
@@ -51,7 +52,8 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     let again = ["updraft", "simulate", "--resume", "--out"].map(str::to_owned).to_vec();
     let again = again_with(again, args);
     let comm = common.comm.clone();
-    let job = Job { args, options, scene: &scene, folder: &folder, existing, restarts, again, comm };
+    let clears = is_clearing(args, common, saved.as_ref());
+    let job = Job { args, options, scene: &scene, folder: &folder, existing, restarts, clears, again, comm };
     job.check()?;
     job.run(saved, common, None)
 }
@@ -66,11 +68,6 @@ fn is_kept_flow_given(args: &SimulateArgs, folder: &RunFolder, saved: Option<&Ch
 /// The command `words` that continues a run into the folder of `args`.
 fn again_with(mut words: Vec<String>, args: &SimulateArgs) -> String {
     words.push(args.out.display().to_string());
-    let mut option = |name: &str, value: Option<String>| {
-        words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
-    };
-    option("--checkpoint-every", args.checkpoint_every.map(|n| n.to_string()));
-    option("--steady", args.steady.map(|share| share.to_string()));
     words.extend(args.skip_existing.then(|| "--skip-existing".to_owned()));
     run_options::command(words)
 }
@@ -121,8 +118,14 @@ pub(super) fn through(
         return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
     }
     let (again, comm) = (again_with(again, args), common.comm.clone());
-    let job = Job { args, options, scene, folder: &folder, existing, restarts, again, comm };
+    let clears = is_clearing(args, common, saved.as_ref());
+    let job = Job { args, options, scene, folder: &folder, existing, restarts, clears, again, comm };
     job.run(saved, common, Some(flow))
+}
+
+/// Whether a run takes the place of all files that an earlier one left in the folder.
+fn is_clearing(args: &SimulateArgs, common: &Common, saved: Option<&Checkpoint>) -> bool {
+    common.force && !args.skip_existing && saved.is_none()
 }
 
 /// Removes the file at `path`, if it exists.
@@ -145,6 +148,8 @@ struct Job<'a> {
     existing: Existing,
     /// Whether it takes the place of a run of the same scene.
     restarts: bool,
+    /// Whether it removes the files of an earlier run.
+    clears: bool,
     /// The command that continues it.
     again: String,
     /// The ranks that share the run. The first writes all files.
@@ -160,6 +165,7 @@ impl Job<'_> {
     /// Runs from the beginning or from a checkpoint to the last frame.
     fn run(&self, saved: Option<Checkpoint>, common: &Common, flow: Option<RunFlow>) -> Result<(), CliError> {
         let _lock = if self.is_first() { Some(self.lock()?) } else { None };
+        let is_resumed = saved.is_some();
         let (run, tables) = match saved {
             Some(saved) => self.resume(saved, common, flow)?,
             None => {
@@ -173,20 +179,25 @@ impl Job<'_> {
             }
         };
         interrupt::catch();
-        self.advance(run, tables, common)
+        self.advance(run, tables, is_resumed, common)
     }
 
-    /// Advances a run to its last frame.
-    fn advance(&self, mut run: Run, mut tables: Tables, common: &Common) -> Result<(), CliError> {
+    /// Advances a run to its last frame. One that `is_resumed` keeps a checkpoint of its end, so that the same command finds it complete.
+    fn advance(
+        &self,
+        mut run: Run,
+        mut tables: Tables,
+        is_resumed: bool,
+        common: &Common,
+    ) -> Result<(), CliError> {
         let mut progress = Progress::new(self.options.frames.last, common.quiet || !self.is_first());
         // Files that must be on the disk before the next checkpoint.
         let mut written = Vec::new();
-        let mut steady = self.args.steady.map(Steady::new);
+        let mut steady = self.options.steady.map(Steady::new);
         let mut is_steady =
             |run: &Run| steady.as_mut().is_some_and(|steady| steady.reached(run.solver().stats()));
-        let mut ends = is_steady(&run);
+        let mut ends = self.options.has_ended || is_steady(&run);
         let last = self.options.frames.last;
-        let first = run.frame();
         while run.frame() < last && !ends {
             let finished = run.step()?;
             tables.step(&mut run, finished)?;
@@ -198,9 +209,11 @@ impl Job<'_> {
                 progress.update(frame, &format!("{:.0} ms/step", run.ms_per_step()));
             }
             let signal = interrupt::by_any(self.comm.as_deref()).filter(|_| frame < last && !ends);
-            let due = |every: u32| frame.is_multiple_of(every) || frame == last || ends;
-            if signal.is_some() || finished && self.args.checkpoint_every.is_some_and(due) {
-                self.save(&mut run, &mut tables, &mut written)?;
+            let is_last = frame == last || ends;
+            let is_due = |every: u32| frame.is_multiple_of(every) || is_last;
+            let is_due = self.options.checkpoint_every.map_or(is_resumed && is_last, is_due);
+            if signal.is_some() || finished && is_due {
+                self.save(&mut run, &mut tables, &mut written, ends)?;
             }
             if let Some(by) = signal {
                 return Err(CliError::Stopped(format!(
@@ -212,10 +225,6 @@ impl Job<'_> {
         }
         // A run that was killed after its last checkpoint lacks its means and has no step left.
         self.write_means(&tables, run.solver())?;
-        if self.args.checkpoint_every.is_none() && run.frame() > first && self.is_first() {
-            // It is outdated now.
-            remove(&self.folder.checkpoint())?;
-        }
         drop(progress);
         run.warn(common.quiet);
         say(&format!("{}\n", self.args.out.display()))
@@ -223,7 +232,7 @@ impl Job<'_> {
 
     /// Begins a run and its files.
     fn begin(&self, flow: Option<RunFlow>) -> Result<(Run, Tables), CliError> {
-        let Self { args, scene, .. } = *self;
+        let scene = self.scene;
         // Until then a signal ends the program at once: initial formulas may take minutes, and nothing is written yet.
         let mut run = Run::new(scene, self.comm.clone(), interrupt::flag())?;
         interrupt::catch();
@@ -241,8 +250,8 @@ impl Job<'_> {
         tables.step(&mut run, true)?;
         tables.flush()?;
         let mut written = self.write_frame(0, false, &mut run)?;
-        if args.checkpoint_every.is_some() {
-            self.save(&mut run, &mut tables, &mut written)?;
+        if self.options.checkpoint_every.is_some() {
+            self.save(&mut run, &mut tables, &mut written, false)?;
         }
         Ok((run, tables))
     }
@@ -255,6 +264,12 @@ impl Job<'_> {
         whole::prepare(tables.iter().map(PathBuf::as_path), replaces)
             .and_then(|()| whole::prepare(fields.iter().map(PathBuf::as_path), replaces))
             .map_err(CliError::Target)?;
+        if self.clears {
+            let text = scene.text()?;
+            let is_read =
+                |path: &PathBuf| path.file_name().is_some_and(|name| text.contains(&*name.to_string_lossy()));
+            folder.results().iter().filter(|path| !is_read(path)).try_for_each(|path| remove(path))?;
+        }
         remove(&folder.checkpoint())?;
         if !self.restarts {
             let text = run_scene::text(scene, has_given_flow)?;
@@ -286,9 +301,11 @@ impl Job<'_> {
         }
         tables.means = self.field_means(&run);
         saved.restore_means(&mut tables.means())?;
+        let before = saved.head.options.get("frames").and_then(|frames| frames.parse().ok());
+        self.tell_missing(before.unwrap_or(self.options.frames), run.frame());
         if !common.quiet {
             let frame = run.frame();
-            tell(&match frame == self.options.frames.last {
+            tell(&match frame == self.options.frames.last || self.options.has_ended {
                 true => format!(
                     "updraft: {} is complete at frame {frame}; a later last frame in --frames extends it",
                     self.args.out.display()
@@ -297,6 +314,25 @@ impl Job<'_> {
             });
         }
         Ok((run, tables))
+    }
+
+    /// Says which of the frames that are asked for now, and were not `before`, lie before the checkpoint, at `frame`: they are not written.
+    fn tell_missing(&self, before: Frames, frame: u32) {
+        let RunOptions { frames, format, .. } = &self.options;
+        let is_missing = |&n: &u32| {
+            !before.contains(n) && format.iter().any(|&format| !self.folder.fields(format, n).exists())
+        };
+        let missing: Vec<u32> = frames.iter().take_while(|&n| n <= frame).filter(is_missing).collect();
+        if let (Some(first), true) = (missing.first(), self.is_first()) {
+            let which = match missing.len() {
+                1 => format!("frame {first} is"),
+                n => format!("{n} frames from {first} on are"),
+            };
+            tell(&format!(
+                "updraft: {which} missing in {} and not written: the run goes on after frame {frame}; begin it anew for them",
+                self.args.out.display()
+            ));
+        }
     }
 
     fn field_means(&self, run: &Run) -> Option<FieldMeans> {
@@ -315,7 +351,7 @@ impl Job<'_> {
                 "--mean-from: the fields of a box that follows its smoke (domain.follow) have no mean over time".into(),
             )),
             // A run with a checkpoint may be extended.
-            () if self.args.checkpoint_every.is_none() && !self.args.resume => self.check_mean(),
+            () if self.options.checkpoint_every.is_none() && !self.args.resume => self.check_mean(),
             () => Ok(()),
         }
     }
@@ -350,8 +386,14 @@ impl Job<'_> {
         }
     }
 
-    /// Writes a checkpoint, when all that it counts on is on the disk.
-    fn save(&self, run: &mut Run, tables: &mut Tables, written: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    /// Writes a checkpoint, when all that it counts on is on the disk; of a run that `has_ended` before its last frame.
+    fn save(
+        &self,
+        run: &mut Run,
+        tables: &mut Tables,
+        written: &mut Vec<PathBuf>,
+        has_ended: bool,
+    ) -> Result<(), CliError> {
         if !self.is_first() {
             let nothing = (BTreeMap::new(), BTreeMap::new());
             return Ok(run.save(&self.folder.checkpoint(), self.scene, nothing, &mut tables.means())?);
@@ -359,7 +401,7 @@ impl Job<'_> {
         for path in written.drain(..) {
             whole::sync(&path).map_err(|source| OutputError::Write { path, source })?;
         }
-        let kept = (tables.sync()?, self.options.texts());
+        let kept = (tables.sync()?, self.options.texts(has_ended));
         Ok(run.save(&self.folder.checkpoint(), self.scene, kept, &mut tables.means())?)
     }
 

@@ -22,17 +22,17 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DIR", default_value = "updraft-run")]
     pub(super) out: PathBuf,
     /// End when the kinetic energy has changed by less than this share per second for a whole second, with
-    /// the fields of that frame. --resume starts the second anew
+    /// the fields of that frame. --resume starts the second anew [default: never, or with --resume as the run]
     #[arg(long, value_name = "SHARE", value_parser = frames::share, allow_negative_numbers = true)]
     pub(super) steady: Option<f64>,
     /// Formats of the fields; none: statistics and probes only [default: none, or with --resume those of the run]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',')]
     pub(super) format: Vec<Format>,
     /// Fields to write [default: those that a run can start from, or with --resume those of the run]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "format")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(super) fields: Vec<Field>,
     /// Write DIR/mean.npz at the end: the means of these fields over time, from this instant on
-    #[arg(long, value_name = "SECONDS", requires = "format", value_parser = frames::instant, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = frames::instant, allow_negative_numbers = true)]
     pub(super) mean_from: Option<f64>,
     /// The axis that points up in vdb files [default: y, or with --resume that of the run]
     #[arg(long, value_name = "AXIS")]
@@ -40,11 +40,12 @@ pub struct SimulateArgs {
     /// Precision of the values in vdb files [default: half, or with --resume that of the run]
     #[arg(long, value_name = "PRECISION")]
     pub(super) precision: Option<Precision>,
-    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume continues from it
+    /// Write DIR/checkpoint at the start, after every N frames and at the end; --resume continues from it [default: none,
+    /// or with --resume as the run, and one at the end]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) checkpoint_every: Option<u32>,
     /// Continue from DIR/checkpoint, which Ctrl-C writes too; without one, begin the run, over what a killed run of the same
-    /// scene left
+    /// scene left. A run that has ended without one is refused; --force begins it anew
     #[arg(long)]
     pub(super) resume: bool,
     /// Keep existing files of frames of the same scene; tables are written anew

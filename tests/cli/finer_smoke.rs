@@ -19,6 +19,9 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
         "differs in fluid and smoke; give --up, --strength and --set as the run began, or choose another --out",
     );
     succeeded(&detail(&["1-6", "--out", "parts", "--resume"]));
+    assert!(dir.join("parts/checkpoint").exists(), "every second frame, as the run began");
+    let again = updraft(dir, &["detail", "run", "--resume", "--out", "parts"]);
+    assert!(stderr(&again).contains("parts is complete at frame 6"), "{}", stderr(&again));
     for frame in 1..7 {
         let [whole, parts] =
             ["whole", "parts"].map(|out| std::fs::read(dir.join(out).join(format!("fields.{frame:04}.npz"))));
@@ -249,9 +252,12 @@ fn a_finished_run_is_continued_only_by_the_command_that_made_it() {
         );
     }
     assert!(contents(&dir.path().join("own")) == before, "nothing is overwritten");
-    let again = simulate(&["--resume", "--frames", "1-2", "--format", "npz", "--out", "own"]);
-    assert!(again.status.success(), "{}", stderr(&again));
-    assert!(detail(&["--resume"]).status.success());
+    let again = ["--resume", "--frames", "1-2", "--format", "npz", "--out", "own"];
+    refused(&simulate(&again), "own has a run that has ended, and no checkpoint to continue it from");
+    refused(&detail(&["--resume"]), "run-detail has a run that has ended, and no checkpoint");
+    assert!(contents(&dir.path().join("run-detail")) == finer, "nothing is overwritten");
+    succeeded(&simulate(&[&again[..], &["--force"]].concat()));
+    succeeded(&detail(&["--resume", "--force"]));
 }
 
 /// A box that moves leaves frames of several boxes.
