@@ -15,8 +15,8 @@ use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use command::{
-    command, done, files, folder, program, refused, signal, start, stderr, succeeded, updraft, wait_for,
-    words,
+    command, done, files, folder, program, refused, signal, start, stderr, stdout, succeeded, updraft,
+    wait_for, words,
 };
 
 const SMALL: &[&str] = &["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
@@ -373,7 +373,12 @@ fn fake(folder: &Path, script: &str) -> String {
     fs::create_dir_all(&bin).unwrap();
     let path = bin.join("ffmpeg");
     let version = "if [ \"$1\" = -version ]; then VERSION; fi\nfor out; do :; done\nout=${out#file:}\n";
-    let version = version.replace("VERSION", if script == "hang" { "exec sleep 60" } else { "exit 0" });
+    let answer = match script {
+        "hang" => "exec sleep 60",
+        "broken" => "exit 127",
+        _ => "exit 0",
+    };
+    let version = version.replace("VERSION", answer);
     fs::write(&path, format!("#!/bin/bash\n{version}{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
@@ -404,6 +409,7 @@ fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
             "a film without its end",
         ),
         ("exit 0", "ended early"),
+        ("cat >/dev/null", "ffmpeg reported success and left no film"),
     ];
     for (script, wanted) in cases {
         let dir = folder();
@@ -425,6 +431,14 @@ fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
         stderr(&output)
     );
     assert!(dir.path().join("a.0006.png").exists(), "pictures instead");
+    let output = film(dir.path(), "broken", &["--force"]);
+    succeeded(&output);
+    let wanted =
+        "ffmpeg cannot be used: -version: it ended with an error; a.mp4 is not written; writing a.####.png";
+    assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
+    let path = fake(dir.path(), "broken");
+    let doctor = command(dir.path(), &["doctor"]).env("PATH", path).output().expect("the command starts");
+    assert!(stdout(&doctor).contains("cannot be used: it ended with an error"), "{}", stdout(&doctor));
 }
 
 /// The name of a film is not a protocol.

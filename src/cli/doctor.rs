@@ -281,7 +281,7 @@ fn ffmpeg() -> Line {
             Line::new("ffmpeg", words, Value::Null)
         }
         Err(error) => {
-            Line::new("ffmpeg", format!("does not answer: {error}"), json!({ "error": error.to_string() }))
+            Line::new("ffmpeg", format!("cannot be used: {error}"), json!({ "error": error.to_string() }))
         }
     }
 }

@@ -147,7 +147,7 @@ impl Job {
             return super::render_ranks::run(self, scene, common, comm);
         }
         let Self { frames, out, supply, cpu, skip, layers } = self;
-        let target = Target::new(&out, frames, common.quiet)?.with_layers(layers)?;
+        let target = Target::new(&out, frames, true)?.with_layers(layers)?;
         let wanted: Vec<u32> = frames.iter().filter(|&frame| !(skip && target.has(frame))).collect();
         if wanted.is_empty() {
             return say(&format!("{}\n", target.summary()));

@@ -26,7 +26,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     }
     let Job { frames, out, supply, skip, layers, .. } = job;
     let is_first = comm.rank() == 0;
-    let target = Target::new(&out, frames, common.quiet || !is_first)?.with_layers(layers)?;
+    let target = Target::new(&out, frames, is_first)?.with_layers(layers)?;
     let mut wanted = Vec::new();
     for frame in frames.iter() {
         // The first rank sees which files exist.

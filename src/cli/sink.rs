@@ -34,24 +34,26 @@ pub struct Target {
 
 impl Target {
     /// Makes the target for `frames` from `out`. If the format needs ffmpeg and there is none, it becomes
-    /// PNGs of the same name.
-    pub fn new(out: &Pattern, frames: Frames, quiet: bool) -> Result<Self, CliError> {
+    /// PNGs of the same name; `is_first` of several ranks says so, also where progress is not wanted: other files are written.
+    pub fn new(out: &Pattern, frames: Frames, is_first: bool) -> Result<Self, CliError> {
         let mut target = Self { out: out.clone(), format: format(out)?, frames, layers: false };
         target.check_numbering()?;
-        let installed = || {
-            video::ffmpeg_is_installed().unwrap_or_else(|error| {
-                tell(&format!("updraft: ffmpeg cannot be used: -version: {error}"));
-                false
-            })
-        };
-        if target.format == Format::Ffmpeg && !installed() {
-            let name = target.stem() + ".####.png";
-            if !quiet {
-                tell(&format!("updraft: no ffmpeg here to write {}; writing {name}", target.name()));
-            }
-            target.out = name.parse().map_err(|e| CliError::Request(format!("{e}")))?;
-            target.format = Format::Png;
+        if target.format != Format::Ffmpeg {
+            return Ok(target);
         }
+        let why = match video::ffmpeg_is_installed() {
+            Ok(true) => return Ok(target),
+            Ok(false) => format!("no ffmpeg here to write {}", target.name()),
+            Err(error) => {
+                format!("ffmpeg cannot be used: -version: {error}; {} is not written", target.name())
+            }
+        };
+        let name = target.stem() + ".####.png";
+        if is_first {
+            tell(&format!("updraft: {why}; writing {name}"));
+        }
+        target.out = name.parse().map_err(|e| CliError::Request(format!("{e}")))?;
+        target.format = Format::Png;
         Ok(target)
     }
 

@@ -12,7 +12,11 @@ use std::path::Path;
 /// # Errors
 /// If it is incomplete, or the system cannot bring it to the disk.
 pub fn check(path: &Path) -> io::Result<()> {
-    let mut file = File::options().read(true).write(true).open(path)?;
+    let file = File::options().read(true).write(true).open(path);
+    let mut file = file.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other("ffmpeg reported success and left no film"),
+        _ => error,
+    })?;
     // Some systems report a full disk only now.
     file.sync_all()?;
     let length = file.metadata()?.len();

@@ -69,14 +69,15 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Whether ffmpeg is installed.
 ///
 /// # Errors
-/// If it is installed but does not answer.
+/// If it is installed but does not answer, or fails.
 pub fn ffmpeg_is_installed() -> io::Result<bool> {
     let mut command = Command::new("ffmpeg");
     command.arg("-version");
     detach(&mut command);
     match child::succeeds(command, Patience(ANSWER.min(Patience::usual().0))) {
-        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
-        found => Ok(found.unwrap_or(false)),
+        Ok(false) => Err(io::Error::other("it ended with an error")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => found,
     }
 }
 
@@ -118,12 +119,16 @@ impl Ffmpeg {
 /// Version of ffmpeg, as it names itself: `5.1.9-0+deb12u1`. `None` if it is not installed.
 ///
 /// # Errors
-/// If it is installed but does not answer.
+/// If it is installed but does not answer, or fails.
 pub fn ffmpeg_version() -> io::Result<Option<String>> {
     let mut command = Command::new("ffmpeg");
     command.arg("-version");
     detach(&mut command);
-    let text = child::answer(command, Patience(ANSWER.min(Patience::usual().0)))?;
+    let text = match child::answer(command, Patience(ANSWER.min(Patience::usual().0)))? {
+        // Absent, or broken.
+        None => return ffmpeg_is_installed().map(|_| None),
+        text => text,
+    };
     Ok(text.and_then(|text| {
         let words = text.strip_prefix("ffmpeg version ").unwrap_or(&text);
         words.split_whitespace().next().map(str::to_owned)

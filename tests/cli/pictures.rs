@@ -258,9 +258,11 @@ fn exr_has_radiance_alpha_and_depth() {
 fn without_ffmpeg_there_are_pictures() {
     let dir = folder();
     let args = ["render", "plume", "--frames", "1-2", "--size", "64x48", "--out", "a.mp4"];
-    let output = command(dir.path(), &[&args, SMALL].concat()).env("PATH", "").output().unwrap();
-    let text = stderr(&output);
-    assert!(text.contains("no ffmpeg here to write a.mp4; writing a.####.png"), "{text}");
-    assert!(output.status.success(), "{text}");
-    assert_eq!(files(dir.path()), ["a.0001.png", "a.0002.png"]);
+    for more in [&[][..], &["--quiet", "--force"]] {
+        let output = command(dir.path(), &[&args, SMALL, more].concat()).env("PATH", "").output().unwrap();
+        let text = stderr(&output);
+        assert!(text.contains("no ffmpeg here to write a.mp4; writing a.####.png"), "{text}");
+        assert!(output.status.success(), "{text}");
+        assert_eq!(files(dir.path()), ["a.0001.png", "a.0002.png"]);
+    }
 }
