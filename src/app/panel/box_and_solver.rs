@@ -1,6 +1,8 @@
 //! The box and the solver: settings that need a restart. Changes are collected with their estimated cost, and
 //! applied together.
 
+use std::ops::RangeInclusive;
+
 use egui::{Button, DragValue, Label, Response, RichText, Ui, vec2};
 
 use super::control::words_control;
@@ -84,11 +86,12 @@ fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
         "Cells along the longest side. The box stays as large as it is, and everything in it where it is.";
     line(ui, "Resolution", help, |ui| {
         let number = DragValue::new(&mut most).speed(0.5).suffix(" cells");
-        let field = Field { name: RESOLUTION, unit: "cells", range: 8.0..=1024.0, whole: true, width: 90.0 };
+        let field = Field { name: RESOLUTION, unit: "cells", range: hard(CELLS), whole: true, width: 90.0 };
         out.places.insert(RESOLUTION, field.show(ui, number).rect);
         for (text, factor) in [("½", 0.5), ("2×", 2.0)] {
             if ui.button(text).clicked() {
-                most = ((now as f32 * factor) as u32).clamp(8, 1024);
+                let range = hard(CELLS);
+                most = (f64::from(now) * factor).clamp(*range.start(), *range.end()) as u32;
             }
         }
     });
@@ -109,7 +112,7 @@ fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     let before = (cells, h);
     line(ui, "Cells x, y, z", "Cells along each axis. Objects stay where they are.", |ui| {
         for n in &mut cells {
-            let field = Field { name: CELLS, unit: "cells", range: 1.0..=4096.0, whole: true, width: 52.0 };
+            let field = Field { name: CELLS, unit: "cells", range: hard(CELLS), whole: true, width: 52.0 };
             let response = field.show(ui, DragValue::new(n).speed(0.5));
             out.places.entry(CELLS).or_insert(response.rect);
         }
@@ -170,16 +173,14 @@ fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, [axis, end]: [usize; 2]
     let before = values;
     line(ui, "Air [m/s]", parameter::of("side.inflow.velocity").description, |ui| {
         for x in &mut values[..3] {
-            let field = Field { name: INFLOW, unit: "m/s", range: -100.0..=100.0, whole: false, width: 56.0 };
-            let response = air(ui, field, x, 0.01);
+            let response = air(ui, "side.inflow.velocity", 56.0, x, 0.01);
             out.places.entry(INFLOW).or_insert(response.rect);
         }
     });
     line(ui, "R, G, B, heat", "Smoke of the three colours in it, and its temperature excess [K].", |ui| {
-        for (c, x) in values[3..].iter_mut().enumerate() {
-            let (unit, range) = if c < 3 { ("", 0.0..=100.0) } else { ("K", -1000.0..=1000.0) };
-            let field = Field { name: INFLOW, unit, range, whole: false, width: 40.0 };
-            air(ui, field, x, 0.02);
+        let keys = ["red", "green", "blue", "temperature"].map(|key| format!("side.inflow.{key}"));
+        for (key, x) in keys.iter().zip(&mut values[3..]) {
+            air(ui, key, 40.0, x, 0.02);
         }
     });
     typed_number::notice(ui, INFLOW);
@@ -191,9 +192,11 @@ fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, [axis, end]: [usize; 2]
     }
 }
 
-/// A number of an inflow. A field that is left without a change keeps the digits that it does not show.
-fn air(ui: &mut Ui, field: Field, x: &mut f32, speed: f64) -> Response {
+/// A number of an inflow, of the parameter `key`. A field that is left without a change keeps the digits that it does not show.
+fn air(ui: &mut Ui, key: &str, width: f32, x: &mut f32, speed: f64) -> Response {
     let before = *x;
+    let unit = parameter::of(key).short_unit();
+    let field = Field { name: INFLOW, unit, range: hard(key), whole: false, width };
     let response = field.show(ui, DragValue::new(x).speed(speed).custom_formatter(|x, _| fine(x)));
     if is_number((*x).into(), before) {
         *x = before;
@@ -203,7 +206,7 @@ fn air(ui: &mut Ui, field: Field, x: &mut f32, speed: f64) -> Response {
 
 /// An inflow as a scene file has it.
 pub(in crate::app) fn inflow_text(values: [f32; 7]) -> String {
-    let [u, v, w, r, g, b, heat] = values.map(|x| (f64::from(x) * 1e4).round() / 1e4);
+    let [u, v, w, r, g, b, heat] = values;
     format!(
         "{{ inflow = {{ velocity = [{u:?}, {v:?}, {w:?}], red = {r:?}, green = {g:?}, blue = {b:?}, temperature = {heat:?} }} }}"
     )
@@ -245,9 +248,13 @@ fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: S
 }
 
 fn field(key: &'static str, whole: bool) -> Field<'static> {
-    let parameter = parameter::of(key);
-    let range = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
-    Field { name: key, unit: parameter.short_unit(), range, whole, width: 90.0 }
+    Field { name: key, unit: parameter::of(key).short_unit(), range: hard(key), whole, width: 90.0 }
+}
+
+/// The declared limits of a parameter.
+fn hard(key: &str) -> RangeInclusive<f64> {
+    let hard = &parameter::of(key).hard;
+    f64::from(*hard.start())..=f64::from(*hard.end())
 }
 
 fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out: &mut Out) {
@@ -323,7 +330,14 @@ fn is_number(x: f64, now: f32) -> bool {
 /// Memory and time of a step after the changes, estimated from the present step. Returns whether the memory is allowed.
 fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) -> bool {
     let (cells, h) = draft.cells(scene);
-    let Ok(dims) = Dims::new(cells) else { return true };
+    let dims = match Dims::new(cells) {
+        Ok(dims) => dims,
+        Err(error) => {
+            ui.add_space(2.0);
+            ui.label(RichText::new(error.to_string()).size(11.5).color(theme::ALARM));
+            return false;
+        }
+    };
     let mut config = Config { dims, h, ..scene.config.clone() };
     if let Some(detail) = draft.get("domain.detail").and_then(Entry::number) {
         config.detail = detail as usize;
@@ -359,7 +373,7 @@ fn apply(ui: &mut Ui, changed: bool, fits: bool, draft: &mut Draft, out: &mut Ou
         });
         let button = ui.add_enabled(changed && fits, Button::new(text).min_size(vec2(150.0, 24.0)));
         out.places.insert("solver.apply", button.rect);
-        let why = if fits { "Nothing is changed yet." } else { "It needs more memory than is allowed." };
+        let why = if fits { "Nothing is changed yet." } else { "The box is too large." };
         made = button
             .on_hover_text("Starts the scene over. Undo comes back to the smoke as it is now.")
             .on_disabled_hover_text(why)

@@ -51,7 +51,7 @@ pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
     let Some((x, rest)) = found else {
         return Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays"));
     };
-    if rest.is_empty() || rest == unit {
+    if rest.is_empty() || is_same_unit(rest, &unit) {
         return Ok(x);
     }
     match MULTIPLES.iter().find(|(of, name, _)| *of == unit && *name == rest) {
@@ -61,6 +61,17 @@ pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
         }
         None => Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays")),
     }
+}
+
+/// Whether `said` is `unit` as a keyboard has it: with plain or raised digits, with brackets or none, and `/s` for `1/s`.
+fn is_same_unit(said: &str, unit: &str) -> bool {
+    let plain = |unit: &str| {
+        let text: String = unit.chars().filter(|c| !"()^·*".contains(*c)).collect();
+        let text = text.replace('²', "2").replace('³', "3");
+        text.strip_prefix("1/").map_or(text.clone(), |below| format!("/{below}"))
+    };
+    let unit = plain(unit);
+    !unit.is_empty() && plain(said) == unit
 }
 
 /// A number field outside of the rows.
@@ -95,7 +106,9 @@ impl Field<'_> {
             });
             read.ok()
         };
-        let number = number.range(range).update_while_editing(false).custom_parser(read);
+        // A value of the file stays as it is until someone changes it.
+        let number = number.range(range).clamp_existing_to_range(false);
+        let number = number.update_while_editing(false).custom_parser(read);
         let size = vec2(width, height(ui));
         let response = ui.add_sized(size, number);
         let id = id(name);
@@ -162,6 +175,14 @@ mod tests {
             ("21", "1/s", 21.0),
             ("30 %", "", 0.3),
             ("90°", "°", 90.0),
+            ("3 m2/s", "m²/s", 3.0),
+            ("3 m^2/s", "m²/s", 3.0),
+            ("3 m²/s", "m²/s", 3.0),
+            ("-1,5 m/s2", "m/s²", -1.5),
+            ("9.8 m/(s2 K)", "m/s²K", 9.8),
+            ("5 /s", "1/s", 5.0),
+            ("5 1/s", "1/s", 5.0),
+            ("1e-5m2/s", "m²/s", 1e-5),
         ] {
             let read = typed(text, unit).unwrap();
             assert!((read - x).abs() < 1e-9 * x.abs(), "{text}: {read}");
@@ -174,6 +195,10 @@ mod tests {
             ("", "m"),
             ("1,000,5", "m"),
             ("5 kg", "m"),
+            ("5 m/s3", "m/s²"),
+            ("5 m3/s", "m²/s"),
+            ("5)", ""),
+            ("5 /s", "m"),
         ] {
             assert!(typed(text, unit).is_err(), "{text}");
         }

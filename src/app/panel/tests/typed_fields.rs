@@ -19,9 +19,9 @@ fn fields_of_the_box_read_units_and_say_what_they_cannot_read() {
         assert_eq!(rig.resolution(), Some(128), "{typed}");
         assert!(rig.says(said), "{typed}: {:?}", rig.texts);
     }
-    rig.type_into("solver.resolution", "4");
-    assert_eq!(rig.resolution(), Some(8));
-    assert!(rig.says("8 is the least; 4 was typed"));
+    rig.type_into("solver.resolution", "0");
+    assert_eq!(rig.resolution(), Some(1));
+    assert!(rig.says("1 is the least; 0 was typed"));
     rig.type_into("solver.resolution", "64");
     assert!(!rig.says("was typed") && rig.resolution() == Some(64));
 }
@@ -159,4 +159,67 @@ fn cells_and_their_edge_are_typed_and_the_resolution_takes_them_back() {
     rig.type_into("domain.voxel", &format!("{}", 2.0 * h));
     rig.type_into("domain.voxel", "-1");
     assert!(rig.says("is the least"), "{:?}", rig.texts);
+}
+
+impl Rig {
+    /// Shows the panel of another scene.
+    fn open(&mut self, text: &str) {
+        self.model = Model::new(Arc::new(Scene::parse("other", text).unwrap()));
+        self.model.closed.clear();
+        (0..3).for_each(|_| drop(self.show([])));
+    }
+}
+
+/// A field brought the value of the file to its limits as soon as it was shown, and that counted as an edit.
+#[test]
+fn a_scene_beyond_the_usual_sizes_is_shown_as_it_is() {
+    let mut rig = Rig::new();
+    let air = "velocity = [150, 0.00001, 0], red = 250, temperature = 2000";
+    for (text, shown) in [
+        ("[domain]\ncells = [1400, 8, 8]\n", "1400 × 8 × 8 cells"),
+        ("[domain]\ncells = [6, 5, 1]\nvoxel = 0.1\n", "6 × 5 × 1 cells"),
+        (&format!("[domain]\nwalls = {{ x_min = {{ inflow = {{ {air} }} }}, x_max = 'open' }}\n"), "2000"),
+    ] {
+        rig.open(text);
+        assert_eq!(rig.model.draft, None, "{text}");
+        assert!(rig.says(shown), "{text}: {:?}", rig.texts);
+        // A click into a field changes nothing either.
+        for name in ["solver.resolution", "domain.cells", "domain.voxel"] {
+            let field = rig.place(name).center();
+            rig.click(field);
+            rig.click(pos2(20.0, 20.0));
+            rig.show([]);
+            assert_eq!(rig.model.draft, None, "{text}: {name}");
+        }
+    }
+    // One number of an inflow changes alone.
+    rig.type_into("inflow", "160");
+    let edits = rig.model.draft.as_ref().unwrap().changes(&rig.model.settings.scene);
+    let scene = rig.model.settings.scene.edited(&edits).unwrap();
+    let crate::solver::BoundaryCondition::Inflow(inflow) = scene.config.sides[0][0] else {
+        panic!("no inflow")
+    };
+    assert_eq!((inflow.velocity, inflow.scalars), ([160.0, 0.00001, 0.0], [250.0, 0.0, 0.0, 2000.0]));
+    for (typed, said) in [("10001", "10000 is the most; 10001 was typed"), ("9000", "")] {
+        rig.type_into("inflow", typed);
+        assert_eq!(rig.says("is the most"), !said.is_empty() && rig.says(said), "{typed}: {:?}", rig.texts);
+    }
+}
+
+#[test]
+fn cells_typed_along_one_axis_leave_the_others() {
+    let mut rig = Rig::new();
+    rig.open("[domain]\ncells = [24, 30, 1]\nvoxel = 0.1\n");
+    for (typed, cells) in [("5000", 5000), ("70000", 65536)] {
+        rig.type_into("domain.cells", typed);
+        let grid = rig.model.draft.as_ref().unwrap().grid;
+        assert_eq!(grid, Some(([cells, 30, 1], 0.1)), "{typed}");
+        assert_eq!(rig.says("65536 is the most; 70000 was typed"), typed == "70000", "{:?}", rig.texts);
+    }
+    // More cells than an index can count.
+    rig.model.draft = None;
+    rig.type_into("solver.resolution", "65536");
+    let apply = rig.place("solver.apply").center();
+    rig.click(apply);
+    assert!(rig.model.edits.is_empty() && rig.says("too large"), "{:?}", rig.texts);
 }
