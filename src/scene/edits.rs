@@ -310,7 +310,8 @@ fn spell_walls_out(document: &mut DocumentMut) {
     let walls = document.get_mut("domain").and_then(Item::as_table_like_mut).and_then(|d| d.get_mut("walls"));
     let Some(Item::Value(value)) = walls else { return };
     if let Some(word) = value.as_str().map(str::to_owned) {
-        let table: InlineTable = ["x", "y", "z"].into_iter().map(|axis| (axis, word.as_str())).collect();
+        let mut table: InlineTable = ["x", "y", "z"].into_iter().map(|axis| (axis, word.as_str())).collect();
+        *table.decor_mut() = value.decor().clone();
         *value = table.into();
     }
 }
@@ -418,5 +419,51 @@ mod tests {
         assert_eq!(keys, ["shape.sphere.center", "shape.sphere.radius", "emit.red"]);
         assert_eq!(entries[0].1.triple(), Some([0.8, 0.3, 0.8]));
         assert_eq!(Scene::parse("empty", "").unwrap().entries(List::Source, 0).len(), 4);
+    }
+
+    /// Lists with their comments, and a number with its own spelling.
+    const LISTS: &str = "[domain]\ncells = [\n  16, # across\n  24, # up\n  16,\n] # all\nvoxel = 5e-2\nwalls = \"closed\" # a room\n\n\
+        [[solid]]\nshape = { sphere = { radius = 0.1 } } # a ball\nkeyframes = [\n  # It waits.\n  [0.0, [0.2, 0.2, 0.2]], # a\n  \
+        [1, [0.4, 0.2, 0.2]], # b\n  # It ends.\n]\n";
+
+    /// The text after a change, and the same by hand.
+    #[track_caller]
+    fn changed_as(changes: &[Change], replaced: &[(&str, &str)]) {
+        let edited = Scene::parse("lists", LISTS).unwrap().edited(changes).unwrap();
+        let by_hand = replaced.iter().fold(LISTS.to_owned(), |text, (old, new)| {
+            assert_eq!(text.matches(old).count(), 1, "{old}");
+            text.replace(old, new)
+        });
+        assert_eq!(edited.origin.text, by_hand);
+    }
+
+    #[test]
+    fn comments_and_line_ends_within_a_list_stay_and_so_do_numbers_that_are_the_same() {
+        let moved = "[[0.0, [0.25, 0.2, 0.2]], [1.0, [0.45, 0.2, 0.2]]]";
+        changed_as(
+            &[set("solid.0.keyframes", Entry::Other(moved.into()))],
+            &[("[0.2, 0.2, 0.2]", "[0.25, 0.2, 0.2]"), ("[0.4, 0.2, 0.2]", "[0.45, 0.2, 0.2]")],
+        );
+        changed_as(
+            &[set("domain.cells", Entry::Wholes(vec![16, 32, 16])), set("domain.voxel", Entry::of(0.05))],
+            &[("24, # up", "32, # up")],
+        );
+        let walls = [set("domain.walls.y_max", Entry::Word("open".into()))];
+        changed_as(
+            &walls,
+            &[("\"closed\" #", "{ x = \"closed\", y = \"closed\", z = \"closed\", y_max = \"open\" } #")],
+        );
+    }
+
+    #[test]
+    fn an_element_of_a_list_comes_and_goes_with_its_line_alone() {
+        let [first, last, between] =
+            ["[0.0, [0.2, 0.2, 0.2]]", "[1.0, [0.4, 0.2, 0.2]]", "[0.5, [0.3, 0.2, 0.2]]"];
+        let keys = |list: &[&str]| [set("solid.0.keyframes", Entry::Other(format!("[{}]", list.join(", "))))];
+        changed_as(&keys(&[first, between, last]), &[(" # a\n", &format!(" # a\n  {between},\n"))]);
+        changed_as(&keys(&[last]), &[("  # It waits.\n  [0.0, [0.2, 0.2, 0.2]], # a\n", "")]);
+        changed_as(&keys(&[first]), &[("  [1, [0.4, 0.2, 0.2]], # b\n", "")]);
+        let later = "[2.0, [0.5, 0.2, 0.2]]";
+        changed_as(&keys(&[first, last, later]), &[(" # b\n", &format!(" # b\n  {later},\n"))]);
     }
 }

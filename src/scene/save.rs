@@ -232,7 +232,7 @@ pub(super) fn set(
     let (key, rest) = path.split_first()?;
     if rest.is_empty() {
         match value {
-            Some(value) => put(table, key, value),
+            Some(value) => merge::put(table, key, value),
             None => drop(table.remove(key)),
         }
         return Some(());
@@ -261,17 +261,6 @@ fn set_element(list: &mut Item, index: usize, path: &[&str], value: Option<Value
         return set(tables.get_mut(index)?, false, path, value);
     }
     set(list.as_array_mut()?.get_mut(index)?.as_inline_table_mut()?, true, path, value)
-}
-
-/// Replaces a value and keeps its comment.
-fn put(table: &mut dyn TableLike, key: &str, mut value: Value) {
-    match table.get_mut(key).and_then(Item::as_value_mut) {
-        Some(old) => {
-            *value.decor_mut() = old.decor().clone();
-            *old = value;
-        }
-        None => drop(table.insert(key, Item::Value(value))),
-    }
 }
 
 /// Canonical path of a folder, if it exists.
@@ -310,5 +299,6 @@ fn move_value(value: &mut Value, may_name: bool, folder: &Path) {
     }
 }
 
+mod merge;
 #[cfg(test)]
 mod tests;

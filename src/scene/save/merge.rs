@@ -1,0 +1,120 @@
+//! Replaces values of a scene's text: what is equal keeps its spelling, and comments and line ends within lists stay.
+
+use toml_edit::{Array, Decor, InlineTable, Item, TableLike, Value};
+
+/// Puts `value` at `key`. A number or text that is the same stays as it is written.
+pub(super) fn put(table: &mut dyn TableLike, key: &str, value: Value) {
+    match (table.get_mut(key), value) {
+        (Some(Item::Value(old)), value) => merge(old, value),
+        (Some(Item::Table(old)), Value::InlineTable(new)) => merge_tables(old, new),
+        (_, value) => drop(table.insert(key, Item::Value(value))),
+    }
+}
+
+fn merge(old: &mut Value, new: Value) {
+    if is_same(old, &new) {
+        return;
+    }
+    match (old, new) {
+        (Value::Array(old), Value::Array(new)) => merge_lists(old, new),
+        (Value::InlineTable(old), Value::InlineTable(new)) => merge_tables(old, new),
+        (old, mut new) => {
+            *new.decor_mut() = old.decor().clone();
+            *old = new;
+        }
+    }
+}
+
+fn merge_tables(old: &mut dyn TableLike, new: InlineTable) {
+    let gone: Vec<String> =
+        old.iter().map(|(key, _)| key.to_owned()).filter(|key| !new.contains_key(key)).collect();
+    gone.iter().for_each(|key| drop(old.remove(key)));
+    new.into_iter().for_each(|(key, value)| put(old, &key, value));
+}
+
+/// Elements before and after all changes stay; between them, those of `new` take the places of the old ones in order.
+fn merge_lists(old: &mut Array, new: Array) {
+    let new: Vec<Value> = new.into_iter().collect();
+    let least = old.len().min(new.len());
+    let same = |a: usize, b: usize| old.get(a).is_some_and(|old| is_same(old, &new[b]));
+    let ahead = (0..least).take_while(|&n| same(n, n)).count();
+    let (last, end) = (old.len(), new.len());
+    let behind = (1..=least - ahead).take_while(|&n| same(last - n, end - n)).count();
+    let (pairs, rest) = (least - ahead - behind, last - behind);
+    for (n, value) in new.into_iter().enumerate().skip(ahead).take(end - behind - ahead) {
+        match old.get_mut(n).filter(|_| n < ahead + pairs) {
+            Some(old) => merge(old, value),
+            None => insert(old, n, value),
+        }
+    }
+    (ahead + pairs..rest).rev().for_each(|n| remove(old, n));
+}
+
+/// Inserts an element on a line of its own, if the others have such lines.
+fn insert(list: &mut Array, at: usize, mut value: Value) {
+    let next = blank_before(list, at);
+    // The end of the line before belongs to the element there.
+    let (line, rest) = next.split_at(next.find('\n').unwrap_or(0));
+    let (line, rest) = (line.to_owned(), rest.to_owned());
+    let usual = list.get(at.saturating_sub(1)).map_or(String::new(), |one| prefix(one.decor()));
+    let indent = usual.rfind('\n').map(|from| usual[from..].to_owned());
+    let indent = indent.unwrap_or_else(|| if at == 0 { String::new() } else { " ".into() });
+    value.decor_mut().set_prefix(joined(&line, &indent));
+    value.decor_mut().set_suffix("");
+    set_blank_before(list, at, if rest.is_empty() && at < list.len() { " ".into() } else { rest });
+    list.insert_formatted(at, value);
+}
+
+/// Removes an element with the comment on its line.
+fn remove(list: &mut Array, at: usize) {
+    let (own, next) = (blank_before(list, at), blank_before(list, at + 1));
+    let line = own.find('\n').map_or("", |end| &own[..end]).to_owned();
+    let rest =
+        next.find('\n').map_or(if at + 1 < list.len() { own.as_str() } else { "" }, |from| &next[from..]);
+    let rest = rest.to_owned();
+    list.remove(at);
+    set_blank_before(list, at, joined(&line, &rest));
+}
+
+/// The end of a line and what follows it, which no comment swallows.
+fn joined(line: &str, rest: &str) -> String {
+    let between = if line.contains('#') && !rest.starts_with('\n') { "\n" } else { "" };
+    [line, between, rest].concat()
+}
+
+/// Blanks and comments before an element, or before the end of the list.
+fn blank_before(list: &Array, at: usize) -> String {
+    match list.get(at) {
+        Some(value) => prefix(value.decor()),
+        None => list.trailing().as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+fn set_blank_before(list: &mut Array, at: usize, blank: String) {
+    match list.get_mut(at) {
+        Some(value) => value.decor_mut().set_prefix(blank),
+        None => list.set_trailing(blank),
+    }
+}
+
+fn prefix(decor: &Decor) -> String {
+    decor.prefix().and_then(|blank| blank.as_str()).unwrap_or_default().to_owned()
+}
+
+/// Whether a scene reads the same from both: it has numbers in single precision.
+fn is_same(old: &Value, new: &Value) -> bool {
+    let number =
+        |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).map(|x| x as f32);
+    match (old, new) {
+        (Value::Integer(a), Value::Integer(b)) => a.value() == b.value(),
+        (Value::String(a), Value::String(b)) => a.value() == b.value(),
+        (Value::Boolean(a), Value::Boolean(b)) => a.value() == b.value(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::InlineTable(a), Value::InlineTable(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
+        }
+        (a, b) => number(a).is_some() && number(a) == number(b),
+    }
+}
