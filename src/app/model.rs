@@ -130,6 +130,8 @@ pub struct Losses {
     pub settings: bool,
     /// Painted smoke that no export holds.
     pub strokes: bool,
+    /// Number of recorded frames after the first, unless an export holds them.
+    pub frames: u64,
     /// The running export.
     pub export: bool,
     /// Edits of the box and the solver that wait for a restart.

@@ -10,7 +10,7 @@ mod pointer;
 mod saving;
 mod sun_handle;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use nalgebra::Vector2;
@@ -30,7 +30,7 @@ use crate::scene::{Scene, SceneError};
 use crate::snapshot::Snapshot;
 use crate::worker::{Command, Recording, RunState, Status, Worker};
 
-use leaving::Painted;
+use leaving::{Exported, Painted};
 use pointer::Pointer;
 
 /// Duration of a notice.
@@ -51,6 +51,8 @@ pub struct Session {
     opened: Orbit,
     /// Camera that frames the box in the view.
     framed: Option<Orbit>,
+    /// The last view of each scene that another one has replaced.
+    views: Vec<(Weak<Scene>, Orbit)>,
     /// A chosen camera, and where a narrower view moved it back to.
     fitted: Option<[Orbit; 2]>,
     /// Cursor.
@@ -91,6 +93,8 @@ pub struct Session {
     switched: bool,
     /// Whether the smoke has strokes.
     painted: Painted,
+    /// Recorded frames that an export holds.
+    exported: Exported,
     /// Whether the window must close.
     leaving: bool,
 }
@@ -150,6 +154,7 @@ impl Session {
             orbit: Orbit::of(&scene.camera),
             opened: Orbit::of(&scene.camera),
             framed: None,
+            views: Vec::new(),
             fitted: None,
             cursor: Cursor::in_middle_of(scene.extent()),
             worker,
@@ -174,6 +179,7 @@ impl Session {
             applied: None,
             switched: false,
             painted: Painted::default(),
+            exported: Exported::default(),
             leaving: false,
         })
     }
@@ -229,6 +235,22 @@ impl Session {
             }
         }
         self.opened = self.orbit;
+    }
+
+    /// Notes the view of `scene`, which another one replaces.
+    fn note_view(&mut self, scene: &Arc<Scene>) {
+        let is_other = |of: &Weak<Scene>| of.upgrade().is_some_and(|of| !Arc::ptr_eq(&of, scene));
+        self.views.retain(|(of, _)| is_other(of));
+        self.views.push((Arc::downgrade(scene), self.orbit));
+    }
+
+    /// Brings the last view of the present scene back.
+    fn return_to_view(&mut self) {
+        let scene = &self.model.settings.opened;
+        let is_same = |of: &Weak<Scene>| of.upgrade().is_some_and(|of| Arc::ptr_eq(&of, scene));
+        if let Some((_, view)) = self.views.iter().find(|(of, _)| is_same(of)) {
+            self.orbit = *view;
+        }
     }
 
     /// Executes the action of a key or a button, except those of the window.
@@ -359,10 +381,19 @@ impl Session {
                 self.begin_load(value, came);
             }
         } else {
-            if !Arc::ptr_eq(&value.opened, &self.model.settings.opened) {
-                self.model.defaults = Settings::of(value.opened.clone());
-            }
+            let before = self.model.settings.clone();
             self.model.settings = value;
+            let now = &self.model.settings;
+            if !Arc::ptr_eq(&before.opened, &now.opened) {
+                let (scene, is_seen_alike) = (now.opened.clone(), now.scene.camera == before.scene.camera);
+                self.note_view(&before.opened);
+                if !is_seen_alike {
+                    self.opened = Orbit::of(&scene.camera);
+                    self.orbit = self.opened;
+                    self.return_to_view();
+                }
+                self.model.defaults = Settings::of(scene);
+            }
         }
         if let Some(number) = restore {
             self.worker.send(Command::Restore(number));
@@ -474,6 +505,8 @@ impl Session {
             let state = self.store();
             self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
         } else {
+            let before = self.model.settings.opened.clone();
+            self.note_view(&before);
             if settings.scene.camera != self.model.settings.scene.camera {
                 self.orbit = Orbit::of(&settings.scene.camera);
                 self.opened = self.orbit;
@@ -515,11 +548,13 @@ impl Session {
             Came::Undone | Came::Redone if anew => self.painted.leave_behind(self.stored),
             _ => {}
         }
-        self.painted.now &= !anew || matches!(came, Came::Undone | Came::Redone);
+        let returns = matches!(came, Came::Undone | Came::Redone);
+        self.painted.now &= !anew || returns;
         if let Came::Opened(state, what) = came {
             self.model.history.act(&settings, &what, state);
         }
-        let other = !Arc::ptr_eq(&settings.opened, &self.model.settings.opened);
+        let before = self.model.settings.opened.clone();
+        let other = !Arc::ptr_eq(&settings.opened, &before);
         self.sent.settings = settings.clone();
         self.model.settings = settings;
         self.model.selected = None;
@@ -527,7 +562,11 @@ impl Session {
         self.readout.forget_steps();
         if other {
             let scene = self.model.settings.opened.clone();
+            self.note_view(&before);
             self.stand_as_opened();
+            if returns {
+                self.return_to_view();
+            }
             self.cursor = Cursor::in_middle_of(self.extent());
             self.model.defaults = Settings::of(scene);
             self.switched = true;

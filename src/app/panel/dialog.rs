@@ -33,8 +33,13 @@ fn leave(ui: &mut Ui, name: &str, losses: Losses, out: &mut Out) {
     } else {
         title(ui, &format!("Leave {name}?"));
     }
+    let frames = match losses.frames {
+        1 => "the recorded frame (an export keeps it)".to_owned(),
+        n => format!("the {n} recorded frames (an export keeps them)"),
+    };
     let others = [
         (losses.strokes, "the painted smoke (an export keeps it)"),
+        (losses.frames > 0, frames.as_str()),
         (losses.export, "the export under way"),
         (losses.draft, "the edits of \u{201c}Box and solver\u{201d} that wait for a restart"),
     ];

@@ -40,7 +40,9 @@ impl Session {
             frames,
         };
         let wake = self.wake.clone();
-        self.painted.export(!is_picture && from <= first && to >= last);
+        let is_all = !is_picture && from <= first && to >= last;
+        self.painted.export(is_all);
+        self.exported.export(job.frames.last().filter(|_| is_all));
         self.cancels_export = None;
         self.export = Some(Export::start(job, move || wake()));
         self.model.exporting = self.export.as_ref().map(Export::progress);
@@ -61,6 +63,7 @@ impl Session {
         let text = match result {
             Ok(path) => {
                 self.painted.exported();
+                self.exported.exported();
                 format!("Written to {path}")
             }
             Err(why) => format!("Not exported: {why}"),

@@ -1,12 +1,13 @@
 //! Esc, which cancels the innermost thing, and leaving, which asks before anything is lost.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::Session;
 use crate::app::export::Progress;
 use crate::app::model::{Dialog, Losses, Model};
 use crate::app::settings::Side;
+use crate::worker::Frame;
 
 /// Whether the present smoke was painted by hand, and the smoke of the stored states.
 #[derive(Default)]
@@ -65,6 +66,32 @@ impl Painted {
     }
 }
 
+/// Recorded frames that an export holds: all up to the one that was the newest.
+#[derive(Default)]
+pub(super) struct Exported {
+    newest: Weak<Frame>,
+    /// That of the running export.
+    exporting: Weak<Frame>,
+}
+
+impl Exported {
+    /// An export begins. Only one of all recorded frames counts, of which this is the `newest`.
+    pub(super) fn export(&mut self, newest: Option<&Arc<Frame>>) {
+        self.exporting = newest.map(Arc::downgrade).unwrap_or_default();
+    }
+
+    /// An export has ended with all its files.
+    pub(super) fn exported(&mut self) {
+        if self.exporting.strong_count() > 0 {
+            self.newest = std::mem::take(&mut self.exporting);
+        }
+    }
+
+    fn holds(&self, frame: &Arc<Frame>) -> bool {
+        self.newest.upgrade().is_some_and(|newest| Arc::ptr_eq(&newest, frame))
+    }
+}
+
 impl Session {
     /// Esc: cancels the innermost thing, and leaves if there is none. Lists and numbers of the panel cancel themselves.
     pub(super) fn cancel(&mut self) {
@@ -118,9 +145,18 @@ impl Session {
         Losses {
             settings: self.is_unsaved(),
             strokes: self.painted.is_lost(self.readout.status.first_stored),
+            frames: self.lost_frames(),
             export: self.export.as_ref().is_some_and(|export| !export.is_cancelled()),
             draft: self.model.draft.is_some(),
         }
+    }
+
+    /// Number of recorded frames after the first that no export holds.
+    fn lost_frames(&self) -> u64 {
+        let timeline = self.worker.timeline();
+        let Some([first, last]) = timeline.range() else { return 0 };
+        let is_held = timeline.frame(last).is_some_and(|newest| self.exported.holds(&newest));
+        if is_held { 0 } else { last - first }
     }
 
     /// Whether there are settings that the scene's file does not hold.

@@ -201,13 +201,35 @@ fn only_an_export_of_all_frames_keeps_the_strokes() {
     until(&mut s, |s| s.shown().serial > 1);
     (0..3).for_each(|_| step(&mut s));
     s.turn_pages(Instant::now());
-    let strokes = Losses { strokes: true, ..Losses::default() };
+    let strokes = Losses { strokes: true, frames: 3, ..Losses::default() };
     export(&mut s, Format::Picture, None, &folder.path().join("one.png"));
     assert_eq!(s.losses(), strokes, "one picture is not the film");
     export(&mut s, Format::Volumes, Some([1, 2]), &folder.path().join("some/v.####.vdb"));
     assert_eq!(s.losses(), strokes, "some frames are not all");
     export(&mut s, Format::Volumes, Some([0, 3]), &folder.path().join("all/v.####.vdb"));
     assert_eq!(s.losses(), Losses::default());
+}
+
+#[test]
+fn leaving_asks_for_recorded_frames_that_no_export_holds() {
+    use crate::app::export::Format;
+    let folder = tempfile::tempdir().unwrap();
+    let mut s = session();
+    (0..3).for_each(|_| step(&mut s));
+    s.turn_pages(Instant::now());
+    let frames = |frames| Losses { frames, ..Losses::default() };
+    s.act(Action::Exit);
+    assert_eq!((s.model.dialog.clone(), s.is_leaving()), (Some(Dialog::Leave(frames(3))), false));
+    s.act(Action::Exit);
+    export(&mut s, Format::Volumes, Some([1, 2]), &folder.path().join("some/v.####.vdb"));
+    assert_eq!(s.losses(), frames(3), "some frames are not all");
+    export(&mut s, Format::Volumes, None, &folder.path().join("all/v.####.vdb"));
+    assert_eq!(s.losses(), Losses::default());
+    step(&mut s);
+    assert_eq!(s.losses(), frames(4), "a later one is in no file");
+    s.model.settings.params.vorticity = 1.5;
+    s.act(Action::Leave);
+    assert_eq!(s.model.dialog, Some(Dialog::Leave(Losses { settings: true, ..frames(4) })));
 }
 
 #[test]

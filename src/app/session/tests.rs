@@ -405,3 +405,25 @@ fn the_flow_is_seen_in_recorded_frames_too() {
     assert_eq!((s.mode(), s.shown().stats.step), (Mode::Velocity, 2));
     assert!(s.shown().velocity.iter().flatten().any(|v| v.to_f32() > 0.0));
 }
+
+#[test]
+fn undo_of_a_scene_switch_brings_the_view_back_and_so_does_redo() {
+    let mut s = session();
+    s.orbit.yaw += 0.4;
+    s.orbit.distance *= 0.7;
+    let first = s.orbit;
+    s.act(Action::Open("colors"));
+    until_loaded(&mut s);
+    assert!(s.orbit != first && s.stands_as_opened(), "as the scene says");
+    s.orbit.yaw -= 0.3;
+    let second = s.orbit;
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    assert_eq!(s.orbit, first);
+    s.act(Action::Redo);
+    until_loaded(&mut s);
+    assert_eq!(s.orbit, second);
+    s.act(Action::Open("colors"));
+    until_loaded(&mut s);
+    assert!(s.stands_as_opened(), "opened anew");
+}
