@@ -164,7 +164,7 @@ fn diffusion_forces_and_profiles_have_the_bytes_of_one_process() {
     };
     let lid = BoundaryCondition::NoSlip([0.7, 0.0, -0.4]);
     for sides in [[CLOSED, OPEN, PERIODIC], [[lid; 2], CLOSED, [lid, BoundaryCondition::Open]]] {
-        let config = Config { held: [[None; 2], [Some(3.0), None], [None; 2]], ..scene([14, 13, 18], sides) };
+        let config = Config { held: [[Some(3.0), None], [None; 2], [None; 2]], ..scene([14, 13, 18], sides) };
         check("thick", &config, &thick, |solver| {
             stirred(solver);
             let force = |field| Force::new(field);
