@@ -207,7 +207,6 @@ fn a_resumed_run_names_the_file_that_has_changed_and_the_format_that_it_lacks() 
         &resume(""),
         "differs in solid; a file that it names, such as a mesh or a picture, is not what it was",
     );
-    refused(&resume("--set solver.threads=1"), "is not what it was");
 }
 
 /// Products of single precision have seven digits that mean something.
