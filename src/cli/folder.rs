@@ -144,13 +144,14 @@ impl RunFolder {
         !self.lock().exists() && has_steps()
     }
 
-    /// The files of a run in the folder, whatever it was asked for. None where there is no run: they are not its own.
+    /// The files of a run in the folder, whatever it was asked for, but for its statistics: those of the next run take their place, and keep
+    /// their permissions. None where there is no run: they are not its own.
     pub(super) fn results(&self) -> Vec<PathBuf> {
         let scene = self.scene();
         if !scene.exists() {
             return Vec::new();
         }
-        let mut paths = vec![self.stats(), self.means(), self.series()];
+        let mut paths = vec![self.means(), self.series()];
         paths.extend(run_scene::probes(&scene).iter().map(|name| self.probe(name)));
         for &format in Format::value_variants() {
             let numbers = self.numbers(format).unwrap_or_default();
