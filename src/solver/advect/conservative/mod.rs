@@ -31,6 +31,7 @@ use rayon::prelude::*;
 use self::interleave::{Found, LineLayout};
 use self::next_lines::NextLines;
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
+use self::round_decay::RoundDecay;
 use self::strain::{EMPTIEST, Rounds, Strain};
 use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
 use super::scale_row;
@@ -48,6 +49,7 @@ use crate::solver::storage::row_passes::{self, PerThread, Shared};
 mod interleave;
 mod next_lines;
 mod parabola;
+mod round_decay;
 mod strain;
 mod strained_box;
 
@@ -239,43 +241,6 @@ impl Sweeps {
 /// Adds an outflow to a sum.
 fn add(sum: &mut Outflow, outflow: &Outflow) {
     sum.as_flattened_mut().iter_mut().zip(outflow.as_flattened()).for_each(|(sum, outflow)| *sum += outflow);
-}
-
-/// Decay of a round.
-struct RoundDecay {
-    /// Factors at its end: those of the step, in the last round.
-    factors: [f32; 4],
-    of_step: StepDecay,
-    /// Parts of the step between which the round moves air, beside a box around strained cells if there is one.
-    span: [f64; 2],
-    /// Means over them, as of [`StepDecay::of_entering`] and [`StepDecay::of_leaving`].
-    entering: [f64; 4],
-    leaving: [f64; 4],
-}
-
-impl RoundDecay {
-    fn new(factors: [f32; 4], of_step: StepDecay, span: [f64; 2]) -> Self {
-        let entering = [0, 1, 2, 3].map(|c| of_step.of_entering(c, span));
-        let leaving = [0, 1, 2, 3].map(|c| of_step.of_leaving(c, span));
-        Self { factors, of_step, span, entering, leaving }
-    }
-
-    /// Factor of scalar `c` in the ghost cell of an inflow at some depth, where `courant` cells of air enter in the round, or in the parts
-    /// `span` of the step. The last cell from which air comes gives that of the air that does enter, and cells beyond it the same.
-    fn of_entering(&self, c: usize, span: Option<[f64; 2]>, [depth, courant]: [f32; 2]) -> f32 {
-        if span.is_none() && courant <= 1.0 {
-            return self.entering[c] as f32;
-        }
-        let span = span.unwrap_or(self.span);
-        let from = depth.min(courant.ceil() - 1.0);
-        let part = |cells: f32| span[0] + (span[1] - span[0]) * f64::from(cells / courant);
-        self.of_step.of_entering(c, [part(from), part(courant.min(from + 1.0))]) as f32
-    }
-
-    /// Factor of scalar `c` in what leaves in the round, or in the parts `span` of the step.
-    fn of_leaving(&self, c: usize, span: Option<[f64; 2]>) -> f64 {
-        span.map_or(self.leaving[c], |span| self.of_step.of_leaving(c, span))
-    }
 }
 
 /// One round.
