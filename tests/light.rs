@@ -272,8 +272,8 @@ fn light_turns_within_dense_cells() {
     }
 }
 
-/// A ball is as bright in a larger box and with fewer points of light. Where points were fractions of a cell apart it was 0.83 to 1.09 in files,
-/// and 0.40 where cubes of the light hold no point.
+/// A ball is as bright in a larger box and with fewer points of light. With fractions of a cell between points it was 0.83 to 1.09 in files,
+/// and 0.40 with cubes of light that held no point.
 #[test]
 fn a_ball_in_a_larger_box_is_as_bright() {
     let h = 0.03;

@@ -66,7 +66,7 @@ fn a_traced_floor_reflects_sun_and_sky() {
 }
 
 /// Smoke that fills its box, with sides that fade and without: light that lies flat on a side, as here on all but one, enters through it.
-/// Where it was dimmed by what lies beyond, a flat box was 0.5 and 0.1 of traced.
+/// A flat box was 0.5 and 0.1 of traced while smoke beyond the sides dimmed this light.
 #[test]
 fn smoke_that_touches_the_sides_is_lit_through_them() {
     let full = |cells: [usize; 3]| {

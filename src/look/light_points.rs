@@ -1,7 +1,7 @@
 //! Number of points of the light volume of a box.
 //!
-//! Points are whole cells apart. Where they were not, the points of an edge of smoke had more of its cells in some places than in others:
-//! a ball of 180 1/m and 6 cells radius came out between 0.14 and 0.33 by the size of the box around it.
+//! Points are whole cells apart, so that each has equally many. With fractions of a cell between them the radiance of a ball of 180 1/m and
+//! 6 cells radius was 0.14 to 0.33, by the size of the box around it.
 
 /// Most points, of 16 bytes each.
 const MOST: usize = 1 << 25;
