@@ -79,7 +79,7 @@ impl FloorLight {
         }
         for a in 0..2 {
             let [lo, hi] = [rect[0][a], rect[1][a]];
-            let fine = light.spacing[2 * a];
+            let fine = light.spacing;
             let most = if light.shines_within() { MOST_LIT } else { MOST };
             // Nodes lie in the same places whatever the part, so that the shadows of one light are the same beside others.
             self.spacing[a] = fine * ((hi - lo) / (fine * (most - 2) as f32)).ceil().max(1.0);
@@ -105,7 +105,7 @@ impl FloorLight {
         self.add_scattered_ahead(light, medium);
         let width = self.size[0];
         let through = |lit: &Lit| -> Vec<f32> {
-            let count = lit.lamp.depths(light.spacing[0]);
+            let count = lit.lamp.depths(light.spacing);
             let node = |n: usize| {
                 let p =
                     [lo[0] + (n % width) as f32 * spacing[0], 0.0, lo[1] + (n / width) as f32 * spacing[1]];
@@ -250,7 +250,7 @@ fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
         let corner: [f32; 3] = std::array::from_fn(|a| bounds[n >> a & 1][a]);
         let meets = corner[2 * a] - s[2 * a] * corner[1] / s[1];
         // The light volume blurs shadows by a node or two.
-        let (blur, middle) = (3.0 * light.spacing[2 * a], 0.5 * extent[2 * a]);
+        let (blur, middle) = (3.0 * light.spacing, 0.5 * extent[2 * a]);
         let [_, end] = FLOOR_ENDS;
         let kept = |x: f32| x.clamp(middle - end * side, middle + end * side);
         rect[0][a] = rect[0][a].min(kept(meets - blur));
@@ -283,8 +283,8 @@ fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32;
 /// Bounding box of everything that may cast a shadow \[m\]. The light volume blurs shadows by a node or two.
 fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
     let [lo, hi] = light.occupied().unwrap_or([[1.0; 3], [-1.0; 3]]);
-    let blur = light.spacing.map(|spacing| 3.0 * spacing);
-    [std::array::from_fn(|a| lo[a] - blur[a]), std::array::from_fn(|a| hi[a] + blur[a])]
+    let blur = 3.0 * light.spacing;
+    [std::array::from_fn(|a| lo[a] - blur), std::array::from_fn(|a| hi[a] + blur)]
 }
 
 /// The radiance that a white floor sends of light from within the box: on a fine grid below the box and around, on a coarse one elsewhere.
@@ -341,7 +341,8 @@ pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
     std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
 }
 
-/// The share of the sun that the smoke lets through, and what a white floor sends of all other light. A point outside the box looks through it from where its ray to the sun enters; other light is changed only near the box.
+/// The share of the sun that the smoke lets through, and what a white floor sends of all other light. A point outside the
+/// box looks through it from where its ray to the sun enters; other light is changed only near the box.
 fn arriving(
     light: &LightVolume,
     (columns, edge, sent): &(Dims, f32, Vec<[f32; 3]>),
@@ -363,9 +364,9 @@ fn arriving(
         let near = trilinear(*columns, at, |n| sent[n]);
         (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
     }
+    let [r, g, b] = other;
     let sun =
         if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 };
-    let [r, g, b] = other;
     [sun, r, g, b]
 }
 

@@ -83,7 +83,7 @@ pub struct LightVolume {
     /// Points along each axis, with one before and one after the box.
     pub points: Dims,
     /// Distance between points, whole cells \[m\]; the second lies half of it within the box.
-    pub spacing: [f32; 3],
+    pub spacing: f32,
     scale: f32,
     /// [`Quality::fine_light`](super::Quality::fine_light).
     fine: bool,
@@ -136,7 +136,7 @@ struct Scratch {
 #[derive(Clone, Copy)]
 struct Points<'a> {
     dims: Dims,
-    spacing: [f32; 3],
+    spacing: f32,
     values: &'a [f32],
 }
 
@@ -145,7 +145,7 @@ impl Default for LightVolume {
         let one = Dims { nx: 1, ny: 1, nz: 1 };
         Self {
             points: Dims { nx: 3, ny: 3, nz: 3 },
-            spacing: [1.0; 3],
+            spacing: 1.0,
             scale: Look::default().light_scale,
             fine: false,
             solids: Vec::new(),
@@ -203,7 +203,7 @@ impl LightVolume {
         let between = self.cells_between(snapshot.dims);
         let [nx, ny, nz] = points(snapshot.dims.array(), between).map(|n| n + 2);
         self.points = Dims { nx, ny, nz };
-        self.spacing = [between as f32 * snapshot.h; 3];
+        self.spacing = between as f32 * snapshot.h;
         self.solids = Solid::all(&snapshot.solids, &mut self.fields);
         self.smoke = bricks::occupied(&snapshot.bricks, snapshot.h);
         self.mixture.fit(snapshot, self.fine);
@@ -362,7 +362,7 @@ impl LightVolume {
     }
 
     fn depth_at(&self, depth: &[f32], p: [f32; 3]) -> f32 {
-        let at = std::array::from_fn(|a| p[a].clamp(0.0, self.extent[a]) / self.spacing[a] + 0.5);
+        let at = std::array::from_fn(|a| p[a].clamp(0.0, self.extent[a]) / self.spacing + 0.5);
         let [depth] = trilinear(self.points, at, |n| [depth[n]]);
         depth
     }

@@ -46,7 +46,7 @@ impl Volume {
 
     /// A light volume towards an eye.
     pub fn of_light(light: &LightVolume, texels: &[[f16; 4]]) -> Self {
-        let scale = light.spacing.map(|h| 1.0 / h);
+        let scale = [1.0 / light.spacing; 3];
         Self { dims: light.points, scale, first: -0.5, plane: 0, values: to_f32(texels) }
     }
 

@@ -92,12 +92,12 @@ impl ShadedSmoke {
             (self.shaded_for.as_ref().expect("shaded before"), self.lit_for.as_ref().expect("shaded before"));
         let of_look = medium::Medium::of(look, contents.extent());
         let ([padding, glow_padding, light_padding], dims) = (padding, contents.dims_at_hand());
-        let scale = contents.light.spacing.map(|spacing| contents.h / spacing);
+        let scale = [contents.h / contents.light.spacing; 3];
         let light = Lit {
             texels: at_least_four(contents.light.points, &self.light, light_padding),
             scale,
             first: scale.map(|scale| 0.5 * scale + 0.5),
-            coarse: contents.light.spacing.iter().all(|&spacing| spacing > 1.99 * dt.max(contents.h)),
+            coarse: contents.light.spacing > 1.99 * dt.max(contents.h),
             glow: (!self.glow.is_empty()).then(|| at_least_four(dims, &self.glow, glow_padding)),
             sun: of_look.sun,
             sun_direction: of_look.sun_direction,

@@ -129,7 +129,7 @@ fn packets_that_share_light_match_single_rays() {
     let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
     let towards = Volume::of_light(&light, &towards);
     let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims);
-    assert!(light.spacing[1] > 1.99 * dt, "light is coarse");
+    assert!(light.spacing > 1.99 * dt, "light is coarse");
     let want = ray_by_ray(&camera, |ray, offset| {
         let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
         plain::through_shaded([&shaded, &glow, &towards], false, &lattice, ray, &medium)

@@ -418,7 +418,7 @@ impl Renderer {
             .vec3("extent", grid.extent())
             .vec3("stage", [grid.stage.middle()[0], grid.stage.middle()[1], grid.stage.side()])
             .vec3("light_nodes", self.light.dims().array().map(|n| n as f32))
-            .float("light_spacing", self.lit.light.spacing[0])
+            .float("light_spacing", self.lit.light.spacing)
             .vec3("sun_direction", medium.sun_direction)
             .vec3("sun", medium.sun)
             .vec3("sky", medium.sky)

@@ -1,7 +1,7 @@
 //! Places in the cubes of the light volume: the light in a cube is the mean over those in it.
 //!
-//! These are the points where each cube holds equally many of them. Otherwise some cubes would have more points than others, or none, and
-//! lie in the dark: then the places are as far apart as points at most, and what the points hold is interpolated.
+//! Cubes that hold equally many points of the light volume use these. Others would have unequal numbers of points, or none, and be dark:
+//! they get places of their own, as far apart as points at most, with values interpolated between points.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(super) struct CubeSamples {
 
 impl LightVolume {
     pub(super) fn cube_samples(&self) -> CubeSamples {
-        let (spacing, h) = (self.spacing[0], self.mixture.h);
+        let (spacing, h) = (self.spacing, self.mixture.h);
         let in_cube = (h / spacing - 1e-3).ceil();
         let own = h / in_cube;
         if (own - spacing).abs() < 1e-3 * spacing {

@@ -38,7 +38,7 @@ impl LightVolume {
 }
 
 impl DepthRoots<'_> {
-    /// Those of points from `first` to `end` in row `j` of plane `k`, if they are sharpened.
+    /// Writes the roots of points `first` to `end` in row `j` of plane `k`, sharpened; none if they are read linearly.
     pub fn sharpened(
         &self,
         [first, end]: [usize; 2],

@@ -47,7 +47,7 @@ impl LightVolume {
             let skip = medium.fade < 0.5 * step;
             std::array::from_fn(|a| (0..dims.array()[a]).map(|n| if skip { 1.0 } else { of(a, n) }).collect())
         };
-        let [x, y, z] = along(points, -0.5, self.spacing[0]);
+        let [x, y, z] = along(points, -0.5, self.spacing);
         self.density.par_chunks_mut(points.nx).enumerate().with_min_len(64).for_each(|(row, density)| {
             let of_row = y[row % points.ny] * z[row / points.ny];
             density.iter_mut().zip(&x).for_each(|(density, x)| *density *= of_row * x);

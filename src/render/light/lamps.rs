@@ -51,7 +51,7 @@ impl LightVolume {
     /// Depth of the smoke towards a light at each point whose light is read.
     fn depth_to(&self, lamp: &Lamp, medium: &Medium) -> Vec<f32> {
         let (points, spacing) = (self.points, self.spacing);
-        let count = lamp.depths(spacing[0]);
+        let count = lamp.depths(spacing);
         let toward = |n: usize, p: [f32; 3]| lamp.drawn(p, Lamp::spread(n, count, 0.0));
         let mut depth = vec![0.0; points.cells()];
         if lamp.is_far() {
@@ -72,10 +72,10 @@ impl LightVolume {
         let everywhere = !self.solids.is_empty();
         depth.par_chunks_mut(points.nx).enumerate().with_min_len(8).for_each(|(row, depths)| {
             let span = if everywhere { 0..points.nx } else { self.spans[row].clone() };
-            let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
-            let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));
+            let place = |n: usize| (n as f32 - 0.5) * spacing;
+            let (y, z) = (place(row % points.ny), place(row / points.ny));
             for i in span {
-                depths[i] = self.depth_between_lamp([place(i, 0), y, z], lamp, count, medium);
+                depths[i] = self.depth_between_lamp([place(i), y, z], lamp, count, medium);
             }
         });
         depth
@@ -108,7 +108,7 @@ impl LightVolume {
             let [lo, hi] = self.smoke;
             std::array::from_fn(|a| {
                 let side = if by < 0.0 { lo[a] } else { hi[a] };
-                (side + by * spacing[a]).clamp(0.0, self.extent[a])
+                (side + by * spacing).clamp(0.0, self.extent[a])
             })
         };
         if self.smoke[0][0] > self.smoke[1][0] {
@@ -119,14 +119,13 @@ impl LightVolume {
         if leave <= enter {
             return 0.0;
         }
-        let step = spacing.iter().fold(f32::INFINITY, |least, &x| least.min(x));
-        let steps = ((leave - enter) / step).ceil().clamp(1.0, 512.0);
+        let steps = ((leave - enter) / spacing).ceil().clamp(1.0, 512.0);
         let step = (leave - enter) / steps;
         let (mut at, mut by) = ([0.0; 3], [0.0; 3]);
         for a in 0..3 {
             let first = ray.origin[a] + ray.direction[a] * (enter + 0.5 * step);
-            at[a] = first / spacing[a] + 0.5;
-            by[a] = ray.direction[a] * step / spacing[a];
+            at[a] = first / spacing + 0.5;
+            by[a] = ray.direction[a] * step / spacing;
         }
         let mut sum = 0.0;
         for n in 0..steps as usize {
@@ -145,14 +144,13 @@ impl LightVolume {
         if self.solids.is_empty() {
             return shade;
         }
-        let edge = spacing.iter().sum::<f32>() / 3.0;
         shade.resize(points.cells(), 0.0);
         shade.par_chunks_mut(points.nx).enumerate().with_min_len(64).for_each(|(row, depths)| {
-            let place = |i: usize, a: usize| (i as f32 - 0.5) * spacing[a];
-            let (y, z) = (place(row % points.ny, 1), place(row / points.ny, 2));
+            let place = |n: usize| (n as f32 - 0.5) * spacing;
+            let (y, z) = (place(row % points.ny), place(row / points.ny));
             for (i, depth) in depths.iter_mut().enumerate() {
                 for solid in &self.solids {
-                    let clear = lamp.clear_of(solid, [place(i, 0), y, z], edge);
+                    let clear = lamp.clear_of(solid, [place(i), y, z], spacing);
                     if clear < 1.0 {
                         *depth = (*depth - clear.max(super::DARK).ln()).min(-super::DARK.ln());
                     }
@@ -272,7 +270,7 @@ impl LightVolume {
         let peak = medium.scattering && medium.scaled_phase().forward > 0.0;
         for i in 0..count {
             let at = [first + i, j, k];
-            let p: [f32; 3] = std::array::from_fn(|a| (at[a] as f32 - 0.5) * spacing[a]);
+            let p = at.map(|n| (n as f32 - 0.5) * spacing);
             let n = self.points.index(first + i, j, k);
             let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
             let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);

@@ -35,7 +35,7 @@ impl LightVolume {
         let (cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
         let dims = self.mixture.dims;
         let near = |a: usize, n: usize| {
-            let at = (n as f32 - 0.5) * self.spacing[a] / self.mixture.h - 0.5;
+            let at = (n as f32 - 0.5) * self.spacing / self.mixture.h - 0.5;
             let at = at.clamp(0.0, (dims.array()[a] - 1) as f32);
             let low = at as usize;
             (low, (low + 1).min(dims.array()[a] - 1), at - low as f32)
@@ -146,7 +146,7 @@ impl LightVolume {
         let Mixture { dims, h, .. } = self.mixture;
         for i in 0..count {
             let point = [at[0] + i, at[1], at[2]];
-            let place: [f32; 3] = std::array::from_fn(|a| (point[a] as f32 - 0.5) * self.spacing[a]);
+            let place: [f32; 3] = point.map(|n| (n as f32 - 0.5) * self.spacing);
             let factors = self.within.factor_at(place);
             if factors == [1.0; 3] {
                 continue;
