@@ -403,6 +403,77 @@ fn decay_is_exponential_and_does_not_depend_on_the_step() {
     }
 }
 
+/// Smoke and heat that rise from an inflow at 1 m/s decay as exp(−k y): a column of air with a profile that does not change. Decay of a whole
+/// step in the step in which they enter left 81 % of them at 12 steps a second.
+#[test]
+fn smoke_of_an_inflow_decays_while_it_is_inside() {
+    const CELLS: usize = 16;
+    const H: f32 = 0.05;
+    let air = |scalars| BoundaryCondition::Inflow(Inflow { velocity: [0.0, 1.0, 0.0], scalars });
+    let exact = |rate: f32, j: usize| {
+        let half = 0.5 * rate * H;
+        let mean = if half == 0.0 { 1.0 } else { half.sinh() / half };
+        mean * (-rate * (j as f32 + 0.5) * H).exp()
+    };
+    let integrators = [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid];
+    let mut cases: Vec<_> = SCHEMES.map(|scheme| (scheme, Integrator::Trapezoid, false, 1)).to_vec();
+    cases.extend(integrators.map(|integrator| (Advection::Conservative, integrator, false, 1)));
+    cases.extend([(Advection::Conservative, Integrator::Trapezoid, true, 1)]);
+    cases.extend(
+        [Advection::Conservative, Advection::Lagrange]
+            .map(|scheme| (scheme, Integrator::Trapezoid, false, 2)),
+    );
+    for (scheme, integrator, falls, detail) in cases {
+        let rates = [5.0, -2.0, 0.0, 3.0];
+        let [still, enters] = [air([0.0; 4]), air([1.0, 1.0, 0.5, 40.0])];
+        let mut sides = all(BoundaryCondition::Periodic);
+        sides[1] = [enters, still];
+        if falls {
+            let down = |side| {
+                let BoundaryCondition::Inflow(air) = side else { unreachable!() };
+                BoundaryCondition::Inflow(Inflow { velocity: air.velocity.map(|v| -v), ..air })
+            };
+            sides[1] = [down(still), down(enters)];
+        }
+        let smoke = |dissipation| Smoke { buoyancy: 0.0, dissipation, diffusion: 0.0 };
+        let params = Params {
+            cooling: rates[3],
+            smoke: [smoke(rates[0]), smoke(rates[1]), smoke(rates[2])],
+            ..inert()
+        };
+        // Less than a cell, more than one, and more than the sweeps take at once.
+        for dt in [1.0 / 24.0, 1.0 / 12.0, 0.3] {
+            if dt > 0.1 && scheme != Advection::Conservative {
+                continue;
+            }
+            let config = Config { integrator, detail, ..config([4, CELLS, 3], H, sides, scheme) };
+            let mut solver = Solver::new(config, params.clone(), vec![]).unwrap();
+            solver.fill(|c, _| if c == 1 { if falls { -1.0 } else { 1.0 } } else { 0.0 }, |_| [0.0; 4]);
+            advance(&mut solver, dt, (1.2 / dt) as usize);
+            let at = |j: usize| {
+                let j = if falls { CELLS - 1 - j } else { j };
+                let parts = (0..detail).map(|part| {
+                    let place = [detail, detail * j + part, detail].map(|i| i as isize);
+                    solver.scalars()[solver.smoke_layout().at(place[0], place[1], place[2])]
+                });
+                parts.fold([0.0; 4], |sum, cell| [0, 1, 2, 3].map(|c| sum[c] + cell[c] / detail as f32))
+            };
+            let mut worst = [0.0f32; 4];
+            for j in 2..CELLS - 4 {
+                for (c, enters) in [1.0, 1.0, 0.5, 40.0].into_iter().enumerate() {
+                    worst[c] = worst[c].max((at(j)[c] / (enters * exact(rates[c], j)) - 1.0).abs());
+                }
+            }
+            let case = format!("{scheme:?} {integrator:?} falls {falls} detail {detail} dt {dt:.3}");
+            println!("{case}: off by {:.2e}", worst.into_iter().fold(0.0, f32::max));
+            // Linear interpolation smears the profile, which raises it.
+            let smears = [Advection::SemiLagrangian, Advection::MacCormack].contains(&scheme);
+            let most = if smears { 0.05 } else { 0.03 };
+            assert!(worst.iter().all(|off| *off < most), "{case}: {worst:?}");
+        }
+    }
+}
+
 #[test]
 fn friction_slows_the_flow_exponentially() {
     let params = Params { friction: 1.5, ..inert() };
