@@ -9,8 +9,8 @@
 
 use super::{GhostRules, owns};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::BoundaryCondition;
 use crate::solver::storage::row_passes;
+use crate::solver::{BoundaryCondition, SCALAR_LIMIT};
 
 /// Decay of red, green, blue and temperature in a step: k Δt.
 #[derive(Clone, Copy, Debug)]
@@ -108,11 +108,15 @@ impl GhostRules {
         }
     }
 
-    /// Corrects scalars that were interpolated further beyond an inflow than its ghosts lie: they entered later than these say. `back` is
-    /// the displacement of each cell.
+    /// Corrects scalars that were interpolated further beyond inflows than their ghosts lie: they entered later than these say. `back` is
+    /// the displacement of each cell. Air that passed two sides was inside after the later of both.
+    ///
+    /// Where the flow across a side and that at a cell differ much, the ghost and the trace do not agree about the instant; air holds no
+    /// more than its inflow gives all the same.
     pub fn scale_entered(&self, decay: StepDecay, back: &[[f32; 4]], scalars: &mut [[f32; 4]]) {
         let Layout { dims, .. } = self.layout;
         let n = dims.array();
+        let given: Vec<_> = (0..6).map(|side| self.most_given([side / 2, side % 2])).collect();
         row_passes::rows(
             self.layout,
             scalars,
@@ -121,24 +125,40 @@ impl GhostRules {
                 let back = &back[self.layout.at(0, j, k)..][..dims.nx];
                 for (i, (cell, back)) in row[GHOST..].iter_mut().zip(back).enumerate() {
                     let at = [i, j as usize, k as usize];
-                    for (axis, end) in (0..6).map(|side| (side / 2, side % 2)) {
-                        let BoundaryCondition::Inflow(_) = self.sides[axis][end] else { continue };
+                    let (mut latest, mut most) = (0.0, [0.0; 4]);
+                    for (side, given) in given.iter().enumerate() {
+                        let (axis, end) = (side / 2, side % 2);
+                        let Some(given) = given else { continue };
                         let (inside, crossed) = if end == 0 {
                             (at[axis], back[axis])
                         } else {
                             (n[axis] - 1 - at[axis], -back[axis])
                         };
                         let beyond = crossed - (inside as f32 + 0.5);
-                        if beyond > FIRST_GHOST {
-                            let later = f64::from((beyond - FIRST_GHOST) / crossed);
-                            for c in (0..4).filter(|&c| decay.acts_on(c)) {
-                                cell[c] *= decay.of_entering(c, [later; 2]) as f32;
-                            }
+                        let later = if beyond > FIRST_GHOST { (beyond - FIRST_GHOST) / crossed } else { 0.0 };
+                        if later > latest {
+                            (latest, most) = (later, *given);
+                        }
+                    }
+                    if latest > 0.0 {
+                        for c in (0..4).filter(|&c| decay.acts_on(c)) {
+                            let most = most[c].max(cell[c].abs());
+                            let scaled = cell[c] * decay.of_entering(c, [f64::from(latest); 2]) as f32;
+                            cell[c] = scaled.clamp(-most, most);
                         }
                     }
                 }
             },
         );
+    }
+
+    /// The greatest sizes of the scalars of the inflow on a side, if it is one.
+    fn most_given(&self, side: [usize; 2]) -> Option<[f32; 4]> {
+        let BoundaryCondition::Inflow(air) = &self.sides[side[0]][side[1]] else { return None };
+        Some(
+            [0, 1, 2, 3]
+                .map(|c| if self.gives_scalar(side, c) { SCALAR_LIMIT } else { air.scalars[c].abs() }),
+        )
     }
 }
 
