@@ -373,13 +373,20 @@ impl Color {
 }
 
 impl FloorBelow {
-    /// One colour below the cubes of level `n`, with a border.
+    /// One colour below the cubes of level `n`, with a border along x. Beside the box it is open: there light comes up beside the
+    /// first column and beyond the last, above which the level may have cubes too.
     fn rows(&self, fine: Dims, level: Dims, n: usize, channel: usize) -> impl Iterator<Item = f32> {
-        let near = move |i: usize, count: usize| ((i << n) + (1 << n) / 2).min(count - 1);
+        let below = move |i: usize, count: usize| (i << n).min(count)..((i + 1) << n).min(count);
         let width = level.nx + 2;
         (0..width * level.nz).map(move |at| {
-            let (x, z) = (near((at % width).saturating_sub(1), fine.nx), near(at / width, fine.nz));
-            self.columns[x + z * fine.nx][channel]
+            let x = (at % width).checked_sub(1).map_or(0..0, |i| below(i, fine.nx));
+            let z = below(at / width, fine.nz);
+            let count = x.len() * z.len();
+            if count == 0 {
+                return self.open[channel];
+            }
+            let columns = z.flat_map(|z| x.clone().map(move |x| x + z * fine.nx));
+            columns.map(|column| self.columns[column][channel]).sum::<f32>() / count as f32
         })
     }
 }
