@@ -19,6 +19,7 @@ mod cube_samples;
 mod depth_roots;
 mod extinction;
 mod faded;
+mod forward_peak;
 mod gather;
 mod gathered;
 mod glow_blocks;

@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::forward_peak::Spread;
 use super::sunlit_cubes::spread;
 use super::{LightVolume, Points, sun};
 #[cfg(feature = "viewer")]
@@ -256,18 +257,17 @@ impl LightVolume {
         std::array::from_fn(|c| std::array::from_fn(|moment| cell(c, moment)))
     }
 
-    /// Adds the light of further lights that is scattered once, or forward before, to a run of points from `first` on.
+    /// Adds the light of further lights that is scattered once, or forward before as `spread` says, to a run of points from `first` on.
     pub(super) fn add_lamps(
         &self,
         [first, j, k]: [usize; 3],
         eye: [f32; 3],
-        medium: &Medium,
+        (medium, spread): (&Medium, Option<Spread>),
         scale: &[[f32; super::light_chunk::CHUNK]; 3],
         sent: &mut [[f32; super::light_chunk::CHUNK]; 3],
         count: usize,
     ) {
         let spacing = self.spacing;
-        let peak = medium.scattering && medium.scaled_phase().forward > 0.0;
         for i in 0..count {
             let at = [first + i, j, k];
             let p = at.map(|n| (n as f32 - 0.5) * spacing);
@@ -275,21 +275,29 @@ impl LightVolume {
             let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
             let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
             for lit in &self.lamps {
-                let (mut once, mut forward) = (0.0, 0.0);
+                let depth = lit.depth[n] + lit.shade.get(n).copied().unwrap_or(0.0);
+                let clear = exp(-depth);
+                let ahead = spread
+                    .as_ref()
+                    .map(|spread| (spread, [0, 1, 2].map(|c| spread.ahead([depth, clear, scale[c][i]]))));
+                let (mut once, mut forward) = (0.0, [0.0; 3]);
                 for part in 0..lit.lamp.parts() {
                     let Arriving { direction, share, parallel, .. } = lit.lamp.arriving(part, p);
                     if share > 0.0 {
                         let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
                         once += share * medium.phase_function(parallel, cosine);
-                        forward += if peak { share * medium.peak_phase(parallel * cosine) } else { 0.0 };
+                        if let Some((spread, ahead)) = &ahead {
+                            // The rest has no moments above the first: the fourteen directions have no part in it.
+                            let towards = [medium.peak_phase(parallel * cosine), 0.0, parallel * cosine];
+                            for c in 0..3 {
+                                forward[c] += share * spread.radiance(&ahead[c], towards);
+                            }
+                        }
                     }
                 }
                 if once > 0.0 {
-                    let depth = lit.depth[n] + lit.shade.get(n).copied().unwrap_or(0.0);
-                    let clear = exp(-depth);
                     for c in 0..3 {
-                        let more = if peak { exp(-scale[c][i] * depth) - clear } else { 0.0 };
-                        sent[c][i] += lit.lamp.color[c] * (once * clear + forward * more).max(0.0);
+                        sent[c][i] += lit.lamp.color[c] * (once * clear + forward[c]).max(0.0);
                     }
                 }
             }

@@ -5,17 +5,18 @@ use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::depth_roots::Across;
+use super::forward_peak::{Spread, Strip};
 use super::light_chunk::{CHUNK, Lane};
 use super::ordinates::DIRECTIONS;
 use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
 use super::{LightVolume, Mixture, root};
-use crate::render::exp::exp;
 use crate::render::medium::{MOST, Medium};
 use crate::render::trilinear::trilinear;
 use crate::simd::{Simd, each_level, greatest, least};
 
-/// Number of values interpolated from cubes to points: radiance of three colours, the sun's irradiance times the phase function of
-/// light from its peak, and the share of the sun's depth that counts for such light.
+/// Number of values interpolated from cubes to points: radiance of three colours, the share of the sun's depth that counts for light
+/// which goes on with it, the phase function of such light, what [`Strip::rest`] has, and the cosine between the sun's light and the way
+/// to the eye.
 const VALUES: usize = 9;
 type Values = [f32; VALUES];
 
@@ -40,6 +41,7 @@ impl LightVolume {
             let low = at as usize;
             (low, (low + 1).min(dims.array()[a] - 1), at - low as f32)
         };
+        let spread = medium.scattering.then(|| Spread::of(medium)).filter(Spread::spreads);
         let xs: Vec<_> = (0..points.nx).map(|i| near(0, i)).collect();
         let planes = out.par_chunks_mut(points.nx * points.ny).enumerate();
         let scratch = || (Vec::<Values>::new(), Across::default(), Vec::new());
@@ -72,18 +74,27 @@ impl LightVolume {
                         let values = mix(&row[low], &row[high], f);
                         for c in 0..3 {
                             strip.sent[c][i] = values[c];
-                            strip.peak[c][i] = values[3 + c];
-                            strip.scale[c][i] = values[6 + c];
+                            strip.scale[c][i] = values[3 + c];
                         }
+                        [strip.peak[i], strip.rest[i], strip.cosine[i]] = [values[6], values[7], values[8]];
                     }
                     if self.within.is_refined() {
                         let at = [span.start + n * CHUNK, j, k];
                         self.refine_within(at, eye, medium, &mut strip.sent, depths.len());
                     }
-                    add_peak(&mut strip);
+                    if let Some(spread) = spread {
+                        strip.add_peak(medium.sun, spread);
+                    }
                     if !self.lamps.is_empty() {
                         let at = [span.start + n * CHUNK, j, k];
-                        self.add_lamps(at, eye, medium, &strip.scale, &mut strip.sent, depths.len());
+                        self.add_lamps(
+                            at,
+                            eye,
+                            (medium, spread),
+                            &strip.scale,
+                            &mut strip.sent,
+                            depths.len(),
+                        );
                     }
                     let mut wide = [[0.0_f32; 4]; CHUNK];
                     for (i, wide) in wide.iter_mut().enumerate() {
@@ -125,9 +136,9 @@ impl LightVolume {
                     let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
                     for c in 0..3 {
                         values[c] = cubes.sent[c][n] + own[c];
-                        values[3 + c] = medium.sun[c] * cubes.peak[n];
-                        values[6 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
+                        values[3 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }
+                    values[6..].copy_from_slice(&[cubes.peak[n], cubes.rest[n], cubes.cosine[n]]);
                 }
             }
         });
@@ -188,6 +199,10 @@ struct Cubes {
     phase: OnOrdinates,
     /// The phase function of light from the sun's peak.
     peak: Lane,
+    /// As [`Strip::rest`].
+    rest: Lane,
+    /// Cosine between the ways of the sun's light and of that to the eye.
+    cosine: Lane,
 }
 
 /// The way from cubes to the eye \[m\].
@@ -227,7 +242,7 @@ fn look_at_kernel<S: Simd>(
     way: &Way,
     forward: f32,
 ) {
-    let Cubes { sent, phase, peak } = cubes;
+    let Cubes { sent, phase, peak, rest, cosine } = cubes;
     let sun = medium.sun_direction;
     let Way { first, step, y, z } = *way;
     let mut along = [[0.0; CHUNK]; 3];
@@ -239,8 +254,9 @@ fn look_at_kernel<S: Simd>(
     }
     phase.fill_whole(medium, &along);
     *sent = [[0.0; CHUNK]; 3];
+    let linear = 3.0 * medium.mean_cosine() * medium.scaled_phase().g;
     // Sunlight scattered in the rest, and then towards the eye.
-    let mut rest = [0.0; CHUNK];
+    *rest = [0.0; CHUNK];
     for (n, ordinate) in ordinates().into_iter().enumerate() {
         let values = &mut phase.values[n];
         for i in 0..CHUNK {
@@ -254,46 +270,13 @@ fn look_at_kernel<S: Simd>(
         }
     }
     for i in 0..CHUNK {
-        let cosine = -(along[0][i] * sun[0] + along[1][i] * sun[1] + along[2][i] * sun[2]);
-        let rest = rest[i] * (0.25 * std::f32::consts::FRAC_1_PI);
-        peak[i] = if forward > 0.0 { medium.peak_phase_beside(cosine, rest) } else { 0.0 };
+        cosine[i] = -(along[0][i] * sun[0] + along[1][i] * sun[1] + along[2][i] * sun[2]);
+        let all = rest[i] * (0.25 * std::f32::consts::FRAC_1_PI);
+        peak[i] = if forward > 0.0 { medium.peak_phase_beside(cosine[i], all) } else { 0.0 };
+        rest[i] -= 1.0 + linear * cosine[i];
     }
 }
 
 fn mix(low: &Values, high: &Values, f: f32) -> Values {
     std::array::from_fn(|n| low[n] + f * (high[n] - low[n]))
-}
-
-/// Points side by side along x.
-struct Strip {
-    sent: [Lane; 3],
-    peak: [Lane; 3],
-    scale: [Lane; 3],
-    depth: Lane,
-}
-
-impl Default for Strip {
-    fn default() -> Self {
-        let zeros = [[0.0; CHUNK]; 3];
-        Self { sent: zeros, peak: zeros, scale: zeros, depth: [0.0; CHUNK] }
-    }
-}
-
-each_level! {
-    /// Adds the sun's light that was scattered forward before.
-    fn add_peak(strip: &mut Strip) = add_peak_kernel;
-}
-
-#[inline(always)]
-fn add_peak_kernel<S: Simd>(_: S, strip: &mut Strip) {
-    let mut clear = [0.0; CHUNK];
-    for i in 0..CHUNK {
-        clear[i] = exp(-strip.depth[i]);
-    }
-    for c in 0..3 {
-        for i in 0..CHUNK {
-            let more = exp(-strip.scale[c][i] * strip.depth[i]) - clear[i];
-            strip.sent[c][i] = greatest(strip.sent[c][i] + strip.peak[c][i] * more, 0.0);
-        }
-    }
 }
