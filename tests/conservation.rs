@@ -105,7 +105,9 @@ fn the_budget_of_an_open_box_closes() {
                 temperature: Some(60.0),
                 ..Solid::new(Shape::Sphere { radius: 0.1 }, [0.7, 0.3, 0.4])
             };
-            solver.set_solids(vec![warm]).unwrap();
+            // What the wall would give to cells of the block is given to no air.
+            let on_warm_wall = Solid::new(Shape::Box { size: [0.15, 0.2, 0.25] }, [0.4, 0.08, 0.4]);
+            solver.set_solids(vec![warm, on_warm_wall]).unwrap();
         }
         solver.fill(|_, _| 0.0, |[x, ..]| [if x < 0.4 { 0.3 } else { 0.0 }, 0.0, 0.0, 0.0]);
         let case = format!("{sides:?} {integrator:?}, diffusion {diffusion}");

@@ -443,7 +443,7 @@ impl Search<'_> {
             let held = own(&mut stops[3][axis]).iter().filter_map(|&(at, side, held)| {
                 Some(Touch { at, side, order: u32::MAX, meets: Meets::Wall(held?) })
             });
-            refill(touches, self.narrow(axis).chain(held));
+            refill(touches, self.narrow(axis).chain(self.beneath(axis)).chain(held));
             touches.sort_unstable_by_key(|touch| (in_order(&touch.at, touch.side), touch.order));
             let whole = touches.chunk_by(|a, b| a.at == b.at);
             let whole = whole.map(|sides| (sides[0].at, self.warm_link(sides)));
@@ -470,6 +470,21 @@ impl Search<'_> {
                 }
                 Touch { at, side, order: cut.at, meets: Meets::Face(cut.open) }
             })
+        })
+    }
+
+    /// Yields the cells of solids beside a side of the box across `axis`, closed towards it: what a wall or an inflow gave them would be
+    /// lost with them, and the budget and the heat flux of the side would count it.
+    fn beneath(&self, axis: usize) -> impl Iterator<Item = Touch> {
+        let Frame { layout, periodic, .. } = self.scene.frame;
+        let ends = if periodic[axis] { 0..0 } else { 0..2 };
+        ends.flat_map(move |side| {
+            let mut layer = self.range(None);
+            layer[axis] = if side == 0 { [0, 1] } else { [layer[axis][1] - 1, layer[axis][1]] };
+            let within = points(layer.map(|[first, _]| first), layer.map(|[_, end]| end));
+            let solid = move |at: &[isize; 3]| self.voxels.flags[layout.at(at[0], at[1], at[2])] & SOLID != 0;
+            let closed = move |at| Touch { at, side, order: u32::MAX, meets: Meets::Face(0.0) };
+            within.filter(solid).map(closed)
         })
     }
 
