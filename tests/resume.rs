@@ -92,6 +92,21 @@ fn every_solver_goes_on_with_the_same_bits() {
     }
 }
 
+/// The cells around a solid whose traces avoid it are as many as the air is fast: now, not at any time before.
+#[test]
+fn air_that_has_slowed_beside_a_solid_goes_on_with_the_same_bits() {
+    let gust = "
+    [[source]]
+    shape = { sphere = { center = [0.35, 0.5, 0.3], radius = 0.3 } }
+    emit = { red = 6.0 }
+    velocity = [1.0, 6.0, 2.0]
+    stop = 0.04";
+    for advection in ["semi-lagrangian", "maccormack", "lagrange"] {
+        let solids = format!("{}{gust}", SOLIDS[3]);
+        goes_on(scene(advection, "trapezoid", &solids, &["fluid.friction=25"]), advection);
+    }
+}
+
 #[test]
 fn every_projection_and_side_goes_on_with_the_same_bits() {
     let cases: [&[&str]; 5] = [

@@ -335,7 +335,7 @@ impl Obstacles {
         known: Option<&CutFaces>,
     ) {
         let depth = depth(most);
-        if self.near.depth() < depth {
+        if self.near.depth() != depth {
             self.widen(walls, depth, known);
             self.near.find(&Scene { frame: self.frame, poses: &self.poses }, &self.voxels, depth);
         }
