@@ -18,7 +18,7 @@ use crate::grid::Dims;
 use crate::parameter::{Parameter, Subject};
 use crate::scene::Scene;
 use crate::snapshot::{Bricks, Motion, Snapshot, SnapshotSlab, SolidPose, above_ground};
-use crate::solver::{Config, refuse_on_ranks};
+use crate::solver::{Config, StoredMotion, refuse_on_ranks};
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
 /// `.vti`, `mean.npz`, and `checkpoint`.
@@ -366,20 +366,26 @@ fn read_velocity(
     [from, to]: [usize; 2],
     velocity: &mut [[f16; 4]],
 ) -> Result<(), CliError> {
-    let (dims, finer) = (config.smoke_dims(), config.detail);
+    let dims = config.smoke_dims();
+    let mut finer = (config.detail > 1).then(|| StoredMotion::new(config));
     for (axis, field) in [Field::U, Field::V, Field::W].into_iter().enumerate() {
         let shape = field.shape(config.dims);
         let faces = stored.array(field, config)?.values;
+        if let Some(finer) = &mut finer {
+            finer.set(axis, &faces);
+            continue;
+        }
         let ahead = shape[..axis].iter().product::<usize>();
         let rows = velocity.chunks_exact_mut(dims.nx).take(dims.ny * (to - from));
         for (row, cells) in rows.enumerate() {
-            let [j, k] = [row % dims.ny, from + row / dims.ny].map(|n| n / finer);
-            let first = shape[0] * (j + shape[1] * k);
+            let first = shape[0] * (row % dims.ny + shape[1] * (from + row / dims.ny));
             for (i, cell) in cells.iter_mut().enumerate() {
-                let face = first + i / finer;
-                cell[axis] = f16::from_f32(0.5 * (faces[face] + faces[face + ahead]));
+                cell[axis] = f16::from_f32(0.5 * (faces[first + i] + faces[first + i + ahead]));
             }
         }
+    }
+    if let Some(finer) = finer {
+        finer.write([from, to], &mut velocity[..dims.nx * dims.ny * (to - from)]);
     }
     Ok(())
 }

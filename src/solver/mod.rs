@@ -32,6 +32,8 @@ pub use config::{
     MOST_DETAIL, MOST_THREADS, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Smoke, TOLERANCE, TimeControl,
     TraceOrder, Turbulence,
 };
+#[cfg(feature = "cli")]
+pub(crate) use detail::stored_motion::StoredMotion;
 pub use forces::external::{ActsOn, CustomField, Drive, Force, ForceField};
 pub use invalid_value::InvalidValue;
 pub use sides::profile::{Profile, SideValues};

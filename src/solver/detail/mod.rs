@@ -16,6 +16,8 @@ mod cut;
 mod potential;
 mod prolong;
 mod restrict;
+#[cfg(any(test, feature = "cli"))]
+pub mod stored_motion;
 pub mod swirls;
 #[cfg(test)]
 mod tests;
@@ -316,19 +318,7 @@ impl Detail {
         out: &mut [[f16; 4]],
     ) {
         walls.extend_on(coarse, &mut cells);
-        let dims = self.layout.dims;
-        assert_eq!(out.len(), dims.nx * dims.ny * (to - from), "no room for these planes");
-        out.par_chunks_mut(dims.nx).enumerate().for_each(|(row, out)| {
-            let at = [row % dims.ny, from + row / dims.ny];
-            restrict::interpolate_row(
-                coarse,
-                self.finer,
-                &cells,
-                at,
-                |i, value| out[i] = value.map(f16::from_f32),
-                dims.nx,
-            );
-        });
+        write_finer(coarse, self.finer, &cells, [from, to], out);
     }
 
     /// Writes the means of the finer `scalars` over the air in each cell. A mean over the whole cell would count what of it is solid as
@@ -341,4 +331,21 @@ impl Detail {
             self.cut.average_over_air(grids, out);
         }
     }
+}
+
+/// Interpolates values of cells, extended beyond the sides, to the cells `finer` times as fine in the planes from..to, dense, as half floats.
+fn write_finer(
+    coarse: Layout,
+    finer: usize,
+    cells: &[[f32; 4]],
+    [from, to]: [usize; 2],
+    out: &mut [[f16; 4]],
+) {
+    let [nx, ny, _] = coarse.dims.array().map(|n| n * finer);
+    assert_eq!(out.len(), nx * ny * (to - from), "no room for these planes");
+    out.par_chunks_mut(nx).enumerate().for_each(|(row, out)| {
+        let at = [row % ny, from + row / ny];
+        let put = |i: usize, value: [f32; 4]| out[i] = value.map(f16::from_f32);
+        restrict::interpolate_row(coarse, finer, cells, at, put, nx);
+    });
 }
