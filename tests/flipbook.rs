@@ -268,6 +268,38 @@ fn ffprobe_counts_the_frames_of_moving_pictures() {
         let wanted = serde_json::json!([codec, "5", 64, 48]);
         assert_eq!(serde_json::json!(found), wanted, "{name}: {stream}");
         assert!(probe.stderr.is_empty(), "{}", stderr(&probe));
+        if ["a.mp4", "a.webm"].contains(&name) {
+            let found = ["color_range", "color_space"].map(|key| stream[key].clone());
+            assert_eq!(serde_json::json!(found), serde_json::json!(["tv", "bt709"]), "{name}: {stream}");
+        }
+    }
+}
+
+/// A film has the colours of the pictures, also in a column that an odd size adds; without ffmpeg the test is skipped.
+#[test]
+fn films_have_the_colours_of_pictures() {
+    if Command::new("ffmpeg").arg("-version").output().is_err() {
+        eprintln!("skipped: no ffmpeg here");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let flat = "render.background={top=[0.5,0.05,0.02],bottom=[0.5,0.05,0.02]}";
+    let [mut film, mut picture] = [None, None];
+    for (name, colours) in [("a.png", &mut picture), ("a.mp4", &mut film)] {
+        let args = ["render", "plume", "--frames", "1", "--size", "63x47", "--out", name, "--set", flat];
+        let more = ["--set", "render.floor=false", "--set", "render.medium.extinction=0"];
+        done(dir.path(), &[&args[..], &more, SMALL].concat());
+        let args = ["-v", "error", "-i", name, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"];
+        let raw = Command::new("ffmpeg").args(args).current_dir(dir.path()).output().unwrap();
+        *colours = Some(raw.stdout);
+    }
+    let (film, picture) = (film.unwrap(), picture.unwrap());
+    assert_eq!([film.len(), picture.len()], [64 * 48 * 3, 63 * 47 * 3]);
+    for (n, pixel) in film.chunks_exact(3).enumerate() {
+        for c in 0..3 {
+            let off = pixel[c].abs_diff(picture[c]);
+            assert!(off <= 4, "pixel {n}: {pixel:?} for {:?}", &picture[..3]);
+        }
     }
 }
 

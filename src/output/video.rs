@@ -154,7 +154,7 @@ fn command(aside: &Aside, clip: Clip) -> Command {
     // Prefixed, because `a:b.mp4` would be a protocol `a`.
     let mut file = OsString::from("file:");
     file.push(aside.meanwhile());
-    command.args(encoding(aside.meanwhile())).arg(file);
+    command.args(encoding(aside.meanwhile(), clip.size)).arg(file);
     detach(&mut command);
     command
 }
@@ -167,29 +167,30 @@ fn detach(command: &mut Command) {
     let _ = command;
 }
 
-/// Encoder options: good quality for smoke, whose soft gradients band early. Odd sizes get an additional
-/// black line.
-fn encoding(path: &Path) -> &'static [&'static str] {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("webm") => {
-            &["-c:v", "libvpx-vp9", "-crf", "24", "-b:v", "0", "-row-mt", "1", "-pix_fmt", "yuv420p"]
-        }
+/// Encoder options: good quality for smoke, whose soft gradients band early.
+///
+/// Films say that their colours are those of BT.709, and are: by default ffmpeg takes the matrix of BT.601 and says nothing, so players
+/// show others. H.264 of odd sizes repeats the last column or row.
+fn encoding(path: &Path, size: [u32; 2]) -> Vec<String> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let codec = match path.extension().and_then(|extension| extension.to_str()) {
         Some("gif") => {
-            &["-filter_complex", "split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=sierra2_4a"]
+            return words("-filter_complex split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=sierra2_4a");
         }
-        _ => &[
-            "-c:v",
-            "libx264",
-            "-crf",
-            "16",
-            "-preset",
-            "medium",
-            "-pix_fmt",
-            "yuv420p",
-            "-vf",
-            "pad=ceil(iw/2)*2:ceil(ih/2)*2",
-            "-movflags",
-            "+faststart",
-        ],
+        Some("webm") => "-c:v libvpx-vp9 -crf 24 -b:v 0 -row-mt 1",
+        _ => "-c:v libx264 -crf 16 -preset medium -movflags +faststart",
+    };
+    let mut filter =
+        String::from("scale=out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int");
+    let more = size.map(|n| n % 2);
+    if more != [0; 2] && !codec.contains("vp9") {
+        let [width, height] = [0, 1].map(|a| size[a] + more[a]);
+        let [right, bottom] = more;
+        filter =
+            format!("pad={width}:{height},fillborders=right={right}:bottom={bottom}:mode=smear,{filter}");
     }
+    let tags = "-color_range tv -colorspace bt709 -color_primaries bt709 -color_trc bt709";
+    let mut all = words(&format!("{codec} -pix_fmt yuv420p {tags}"));
+    all.extend(["-vf".into(), filter]);
+    all
 }
