@@ -282,6 +282,16 @@ fn workers_share_the_frames_of_a_finished_run() {
     assert!(render("1-8", "one/a.####.png").wait().unwrap().success());
     assert_eq!(results(&dir.path().join("one")).len(), 8);
     assert!(results(&dir.path().join("one")) == results(&dir.path().join("two")));
+    // An empty file is no picture, and the command says how many it kept.
+    let empty = dir.path().join("one/a.0002.png");
+    std::fs::write(&empty, "").unwrap();
+    let args = ["render", "--from", "run", "--cpu", "--size", "48x64", "--skip-existing", "--threads", "1"];
+    let args = [&args[..], &["--out", "one/a.####.png"]].concat();
+    let again = || String::from_utf8(done(dir.path(), &args).stdout).unwrap();
+    let said = again();
+    assert!(said.ends_with("one/a.0008.png, 7 of them kept as they were\n"), "{said}");
+    assert!(results(&dir.path().join("one")) == results(&dir.path().join("two")));
+    assert!(again().ends_with(", all of them kept as they were\n"));
 }
 
 /// The four values of a sweep, two processes at a time, against the same runs one after the other.

@@ -150,7 +150,7 @@ impl Job {
         let target = Target::new(&out, frames, true)?.with_layers(layers)?;
         let wanted: Vec<u32> = frames.iter().filter(|&frame| !(skip && target.has(frame))).collect();
         if wanted.is_empty() {
-            return say(&format!("{}\n", target.summary()));
+            return say(&format!("{}\n", target.summary(frames.count())));
         }
         // Until a simulation has begun, a signal ends the program at once: initial formulas may take minutes.
         let mut feed = Feed::new(scene, supply, frames, None, interrupt::flag())?;
@@ -162,9 +162,11 @@ impl Job {
         let mut report = Report::new(feed.total(frames), frames.count(), common.quiet);
         let mut snapshot = Snapshot::empty(scene.config.smoke_dims(), scene.config.smoke_h());
         let mut shown = scene.clone();
+        let mut kept = frames.count() - wanted.len() as u32;
         for frame in wanted {
             // Another process may have written it since.
             if skip && target.has(frame) {
+                kept += 1;
                 continue;
             }
             let velocity = layers || scene.camera.lens.shutter > 0.0;
@@ -180,6 +182,6 @@ impl Job {
         }
         sink.finish()?;
         drop(report);
-        say(&format!("{}\n", target.summary()))
+        say(&format!("{}\n", target.summary(kept)))
     }
 }

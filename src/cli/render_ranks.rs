@@ -36,8 +36,9 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         }
     }
     if wanted.is_empty() {
-        return say(&format!("{}\n", target.summary()));
+        return say(&format!("{}\n", target.summary(frames.count())));
     }
+    let kept = frames.count() - wanted.len() as u32;
     let mut feed = Feed::new(scene, supply, frames, Some(comm.clone()), interrupt::flag())?;
     interrupt::catch();
     room::probe(memory::picture(scene.size), "a picture of this size")?;
@@ -106,7 +107,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         sink.finish()?;
     }
     drop(report);
-    say(&format!("{}\n", target.summary()))
+    say(&format!("{}\n", target.summary(kept)))
 }
 
 /// Renders the slabs of several ranks. All call the same functions; only the first gets pictures, the others empty ones.

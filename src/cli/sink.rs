@@ -102,9 +102,9 @@ impl Target {
         }
     }
 
-    /// Whether the file of `frame` exists already.
+    /// Whether the picture of `frame` exists already. An empty file is none.
     pub fn has(&self, frame: u32) -> bool {
-        self.out.path(frame).exists()
+        self.out.path(frame).metadata().is_ok_and(|file| file.len() > 0)
     }
 
     /// Locks the files of this name, and removes what killed processes left of them. Processes that skip existing
@@ -135,12 +135,18 @@ impl Target {
         })
     }
 
-    /// Describes the output in one line.
-    pub fn summary(&self) -> String {
+    /// Describes the output in one line, with the number of pictures that existed already.
+    pub fn summary(&self, kept: u32) -> String {
+        let kept = match kept {
+            0 => String::new(),
+            kept if kept == self.frames.count() => ", all of them kept as they were".into(),
+            kept => format!(", {kept} of them kept as they were"),
+        };
         match self.paths().as_slice() {
-            [one] => one.display().to_string(),
+            [one] if kept.is_empty() => one.display().to_string(),
+            [one] => format!("{}, kept as it was", one.display()),
             [first, .., last] => {
-                format!("{} pictures: {} to {}", self.frames.count(), first.display(), last.display())
+                format!("{} pictures: {} to {}{kept}", self.frames.count(), first.display(), last.display())
             }
             [] => String::new(),
         }
