@@ -7,8 +7,8 @@ use std::io::Cursor;
 use common::bits;
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, BoundaryCondition, Config, Dab, Follow, Integrator, Params, Region, Shape, Slip, Solid,
-    Solver, SolverError, Source, Turbulence,
+    Advection, BoundaryCondition, Config, Dab, Follow, Inflow, Integrator, Params, Region, Shape, Slip,
+    Solid, Solver, SolverError, Source, Turbulence,
 };
 
 const H: f32 = 1.0 / 20.0;
@@ -309,4 +309,48 @@ fn a_box_with_turbulence_is_full_at_the_same_memory() {
         config.dims.cells()
     };
     assert!(cells(1.0) < cells(0.0));
+}
+
+/// A box after 12 steps. `side` is its x_min, `floor` the temperature of its floor [K].
+fn beside(side: BoundaryCondition, floor: Option<f32>, sources: Vec<Source>) -> Solver {
+    let mut config = config([16, 24, 16], [0; 3], true);
+    config.sides[0][0] = side;
+    config.held[1][0] = floor;
+    config.follow.margin = 8;
+    let params = Params { conduction: 1e-3, heat_buoyancy: 0.02, ..params() };
+    let mut solver = Solver::new(config, params, sources).unwrap();
+    advance(&mut solver, 12);
+    solver
+}
+
+/// Its area grows with the box, so the box must not grow with what it gives.
+#[test]
+fn a_box_beside_a_smoky_inflow_grows_downstream_only() {
+    let inflow = Inflow { velocity: [1.5, 0.0, 0.0], scalars: [1.0, 0.0, 0.0, 30.0] };
+    let solver = beside(BoundaryCondition::Inflow(inflow), None, vec![]);
+    let [nx, ny, nz] = solver.config().dims.array();
+    assert!(nx > 16 && [ny, nz] == [24, 16], "{nx} × {ny} × {nz} cells");
+}
+
+/// The box follows the plume of a source as over a floor that is not warm.
+#[test]
+fn a_box_over_a_warm_floor_grows_with_other_smoke_only() {
+    let ball = Region::sphere([0.4, 0.5, 0.4], 0.15);
+    let source = Source { velocity: Some([2.0, 1.0, 0.0]), ..Source::new(ball, [4.0, 0.0, 0.0, 60.0]) };
+    let [warm, cold] =
+        [Some(20.0), None].map(|floor| beside(BoundaryCondition::Open, floor, vec![source.clone()]));
+    let lengths = |solver: &Solver| solver.config().dims.array();
+    assert!(lengths(&cold)[0] > 32, "{:?} cells: it does not grow", lengths(&cold));
+    let [apart_x, apart_z] = [0, 2].map(|a| lengths(&warm)[a].abs_diff(lengths(&cold)[a]));
+    assert!(apart_x.max(apart_z) <= 16, "{:?} cells, {:?} over a cold floor", lengths(&warm), lengths(&cold));
+    let stats = warm.stats();
+    assert!(
+        stats.left.unwrap()[0] < 1e-3 * stats.emitted[0],
+        "{:?} of {:?} has left",
+        stats.left,
+        stats.emitted
+    );
+    // Without a source nothing counts, and no side moves.
+    let still = beside(BoundaryCondition::Open, Some(20.0), vec![]);
+    assert_eq!([lengths(&still)[0], lengths(&still)[2]], [16, 16]);
 }

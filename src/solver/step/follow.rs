@@ -5,6 +5,9 @@
 //! bricks around the contents, with a reserve where contents stick out, so that the next move is some steps away (`move_box.rs`).
 //! Walls, inflows and periodic sides stay. No side sinks below y = 0, where pictures have their floor.
 //!
+//! A warm floor and a smoky inflow grow with the box, and feed all of it. What they alone give never exceeds their own value, so along
+//! their edges only what exceeds it counts as contents; otherwise the box would grow at every step without end.
+//!
 //! With several ranks each looks at its slab, and all decide by what all have found. A box that would become too thin for them ends the run.
 
 use rayon::prelude::*;
@@ -20,6 +23,9 @@ use crate::solver::{BoundaryCondition, Config, Follow, Solid, SolverError};
 /// Share of the greatest temperature excess below which heat counts as none, as a factor on [`Follow::threshold`].
 const COOLEST: f32 = 10.0;
 
+/// What exceeds the value of a side by less than this share of it may have come from there.
+const OVERSHOOT: f32 = 0.01;
+
 /// Cells of a brick, by which sides move.
 const BRICK: i32 = EDGE as i32;
 
@@ -29,8 +35,8 @@ pub struct Following {
     start: ([i32; 3], Dims),
     /// Whether the box needed more memory than it may have before the last step.
     full: bool,
-    /// Greatest density and temperature excess of each brick; scratch.
-    greatest: Vec<[f32; 2]>,
+    /// Greatest red, green, blue and temperature excess of each brick; scratch.
+    greatest: Vec<[f32; 4]>,
 }
 
 impl Following {
@@ -49,7 +55,25 @@ pub fn check(config: &Config) -> Result<(), SolverError> {
     Ok(())
 }
 
-/// First cell along each axis, and the one after the last, counted from the origin of the coordinates.
+/// For growth along each axis, the greatest red, green, blue and temperature excess that sides across the other axes give to all air
+/// beside them. Profiles count as 0: they vary and may be zero in places.
+fn given(config: &Config, conduction: f32) -> [[f32; 4]; 3] {
+    let mut given = [[0.0f32; 4]; 3];
+    for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+        let from_side = match (config.sides[axis][end], config.held[axis][end]) {
+            (BoundaryCondition::Inflow(inflow), _) => inflow.scalars,
+            (_, Some(temperature)) if conduction > 0.0 => [0.0, 0.0, 0.0, temperature],
+            _ => [0.0; 4],
+        };
+        for other in (0..3).filter(|&other| other != axis) {
+            (0..4).for_each(|c| given[other][c] = given[other][c].max(from_side[c].abs()));
+        }
+    }
+    given
+}
+
+/// First cell along each axis, and the one after the last, counted from the origin of the coordinates. Along an axis without contents
+/// the first exceeds the last.
 pub type Sides = [[i32; 2]; 3];
 
 /// Sides of the box of `config`.
@@ -66,6 +90,9 @@ pub fn lengths(sides: Sides) -> [usize; 3] {
 fn volume(sides: Sides) -> f64 {
     lengths(sides).iter().map(|n| *n as f64).product()
 }
+
+/// Sides around nothing.
+const EMPTY: Sides = [[i32::MAX, i32::MIN]; 3];
 
 /// The smallest sides around both.
 fn around(a: Sides, b: Sides) -> Sides {
@@ -100,7 +127,9 @@ impl Rule {
     /// Returns the next sides of a box with the sides `now`, which must hold the sides `wanted`. `fits` says whether there is memory for a box.
     fn next(&self, now: Sides, wanted: Sides, fits: impl Fn(Sides) -> bool) -> Next {
         let (mut tight, mut roomy, mut wide, mut sticks_out) = (now, now, now, false);
-        for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|&(a, e)| self.moves[a][e]) {
+        let has_contents = |axis: usize| wanted[axis][0] <= wanted[axis][1];
+        let moves = |(a, e): &(usize, usize)| self.moves[*a][*e] && has_contents(*a);
+        for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(moves) {
             let outwards = [-1, 1][end];
             let edge = wanted[axis][end] + outwards * self.margin;
             let brick = if end == 0 { edge.div_euclid(BRICK) } else { -(-edge).div_euclid(BRICK) };
@@ -113,7 +142,8 @@ impl Rule {
             wide[axis][end] = above_ground(BRICK * brick + outwards * reserve);
             sticks_out |= grows;
         }
-        (0..3).for_each(|axis| roomy[axis] = widened(roomy[axis], self.moves[axis]));
+        let axes = (0..3).filter(|&axis| has_contents(axis));
+        axes.for_each(|axis| roomy[axis] = widened(roomy[axis], self.moves[axis]));
         // With a reserve at all sides, or a box that has just grown would shrink again.
         if !sticks_out && volume(wide) > 0.75 * volume(now) {
             return Next::Stay;
@@ -241,12 +271,13 @@ impl Solver {
     /// Sides of the bricks with smoke or heat.
     fn contents(&mut self) -> Option<Sides> {
         let ranks = self.ranks().clone();
+        let given = given(&self.config, self.params.conduction);
         let Self { fields, following, config, .. } = self;
         let layout = fields.smoke_layout();
         let [low, high] = layout.cell_planes();
         let count = layout.dims.array().map(|n| n.div_ceil(EDGE));
         following.greatest.clear();
-        following.greatest.resize(count.iter().product(), [0.0; 2]);
+        following.greatest.resize(count.iter().product(), [0.0; 4]);
         let (bricks, scalars) = (&fields.bricks, &fields.scalars);
         following.greatest.par_chunks_mut(count[0] * count[1]).enumerate().for_each(|(layer, greatest)| {
             for k in (layer * EDGE).max(low)..((layer + 1) * EDGE).min(high) {
@@ -257,18 +288,22 @@ impl Solver {
                 }
             }
         });
-        let most = following.greatest.iter().fold([0.0f32; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
-        let most = most.map(|most| ranks.most(most));
+        let most = following.greatest.iter().fold([0.0f32; 4], |a, b| [0, 1, 2, 3].map(|c| a[c].max(b[c])));
+        let most = [most[0].max(most[1]).max(most[2]), most[3]].map(|most| ranks.most(most));
         let least = config.follow.threshold.max(0.0);
-        let least = [least * most[0], COOLEST * least * most[1]];
-        let held = following.greatest.iter().enumerate().filter(|(_, [smoke, heat])| {
-            *smoke > least[0].max(f32::MIN_POSITIVE) || *heat > least[1].max(f32::MIN_POSITIVE)
-        });
+        let [smoke, heat] =
+            [least * most[0], COOLEST * least * most[1]].map(|least| least.max(f32::MIN_POSITIVE));
+        let least = [smoke, smoke, smoke, heat];
+        // Along each axis.
+        let least = given.map(|given| [0, 1, 2, 3].map(|c| least[c].max((1.0 + OVERSHOOT) * given[c])));
         let finer = config.detail as i32;
         // A brick between two slabs is occupied if either part of it is.
-        let sides = held.map(|(n, _)| {
+        let sides = following.greatest.iter().enumerate().map(|(n, greatest)| {
             let brick = [n % count[0], n / count[0] % count[1], n / (count[0] * count[1])];
             [0, 1, 2].map(|a| {
+                if (0..4).all(|c| greatest[c] <= least[a][c]) {
+                    return EMPTY[a];
+                }
                 let low = brick[a] as i32 * BRICK;
                 let high = (low + BRICK).min(layout.dims.array()[a] as i32);
                 [
@@ -277,26 +312,26 @@ impl Solver {
                 ]
             })
         });
-        ranks.around(sides.reduce(around))
+        let sides = sides.fold(EMPTY, around);
+        ranks.around((sides != EMPTY).then_some(sides))
     }
 }
 
 each_level! {
-    /// Raises, for each brick of a row of cells, its greatest density and temperature excess.
-    fn greatest_row(row: &[[f32; 4]], bricks: &mut [[f32; 2]]) = greatest_row_kernel;
+    /// Raises, for each brick of a row of cells, its greatest red, green, blue and temperature excess.
+    fn greatest_row(row: &[[f32; 4]], bricks: &mut [[f32; 4]]) = greatest_row_kernel;
 }
 
 #[inline(always)]
-fn greatest_row_kernel<S: Simd>(_: S, row: &[[f32; 4]], bricks: &mut [[f32; 2]]) {
+fn greatest_row_kernel<S: Simd>(_: S, row: &[[f32; 4]], bricks: &mut [[f32; 4]]) {
     for (cells, brick) in row.chunks(EDGE).zip(bricks) {
-        let mut most = [0.0f32; 4];
+        let mut most = *brick;
         for cell in cells {
             for c in 0..4 {
                 most[c] = greatest(cell[c].abs(), most[c]);
             }
         }
-        let [r, g, b, heat] = most;
-        *brick = [greatest(greatest(r, g), greatest(b, brick[0])), greatest(heat, brick[1])];
+        *brick = most;
     }
 }
 
