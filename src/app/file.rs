@@ -31,6 +31,17 @@ impl Home {
         Arc::ptr_eq(&self.scene, scene)
     }
 
+    /// Whether both are the same file.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        let whole = |home: &Self| std::path::absolute(&home.path).unwrap_or_else(|_| home.path.clone());
+        whole(self) == whole(other)
+    }
+
+    /// Whether both had the same contents when they were last read or written.
+    pub fn holds_text_of(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+
     /// Whether the file has not changed since. A deleted one counts as unchanged: it can be written again.
     pub fn is_untouched(&self) -> bool {
         foreign::text(&self.path, foreign::TEXT).map_or(true, |now| now == self.text)

@@ -9,6 +9,7 @@ mod playback;
 mod pointer;
 mod saving;
 mod sun_handle;
+mod unsaved;
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -18,7 +19,6 @@ use nalgebra::Vector2;
 use super::action::Action;
 use super::brush_cursor::Cursor;
 use super::export::Export;
-use super::file::Home;
 use super::model::{Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
 use super::priority::standing_back;
@@ -32,6 +32,7 @@ use crate::worker::{Command, Recording, RunState, Status, Worker};
 
 use leaving::{Exported, Painted};
 use pointer::Pointer;
+use unsaved::Written;
 
 /// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
@@ -63,11 +64,8 @@ pub struct Session {
     /// Size of the view \[pt\].
     view: Vector2<f32>,
     notice_until: Option<Instant>,
-    home: Option<Home>,
-    /// Settings at the last save.
-    saved: Settings,
-    /// Settings of compared sides that were saved.
-    saved_sides: Vec<Settings>,
+    /// Files that this window has written, the newest last.
+    written: Vec<Written>,
     /// Number of the last stored state of the worker.
     stored: u64,
     /// Number of requested loads.
@@ -159,13 +157,11 @@ impl Session {
             cursor: Cursor::in_middle_of(scene.extent()),
             worker,
             sent: Sent { settings: model.settings.clone(), velocity: false },
-            saved: model.settings.clone(),
-            saved_sides: Vec::new(),
+            written: Vec::new(),
             model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
             notice_until: None,
-            home: None,
             stored: 0,
             loads: 0,
             pending: None,
@@ -517,6 +513,7 @@ impl Session {
             self.model.history.act(&settings, &what, state);
             self.model.settings = settings;
             self.model.selected = None;
+            self.note_read();
         }
         self.say(format!("{name} was read again: its file has changed"));
     }
@@ -570,6 +567,9 @@ impl Session {
             self.cursor = Cursor::in_middle_of(self.extent());
             self.model.defaults = Settings::of(scene);
             self.switched = true;
+            if !returns {
+                self.note_read();
+            }
         }
     }
 

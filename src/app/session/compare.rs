@@ -139,13 +139,6 @@ impl Session {
         }
     }
 
-    /// Whether a side has settings that no file holds.
-    pub(super) fn side_is_unsaved(&self, side: Side) -> bool {
-        let settings = self.model.settings.alone(side);
-        let is_known = |saved: &Settings| settings.saves_as(saved);
-        !is_known(&self.model.defaults) && !self.saved_sides.iter().any(is_known)
-    }
-
     /// Whether the camera is that of the scene, apart from the fit to the view.
     pub(super) fn stands_as_opened(&self) -> bool {
         self.orbit == self.opened || self.orbit == Orbit::of(&self.model.settings.scene.camera)

@@ -1,6 +1,9 @@
+use std::path::Path;
+
 use super::tests::{session, until, until_loaded};
 use super::*;
 use crate::app::gesture::{Button, Held};
+use crate::app::model::Dialog;
 use crate::scene::edits::{Change, Entry};
 
 /// Smoke and time of a side.
@@ -180,5 +183,47 @@ fn both_sides_count_as_unsaved() {
     assert!(s.is_unsaved(), "B was changed");
     s.act(Action::OtherSide);
     s.save(&folder.path().join("b.toml"), Instant::now());
+    assert!(!s.is_unsaved());
+}
+
+#[test]
+fn a_side_saved_over_the_file_of_the_other_leaves_that_one_unsaved() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let mut s = compared();
+    set(&mut s, |settings| settings.params.vorticity = 1.5);
+    s.save(&path, Instant::now());
+    s.act(Action::OtherSide);
+    set(&mut s, |settings| settings.params.vorticity = 0.75);
+    assert!(s.is_unsaved());
+    s.act(Action::Save);
+    let vorticity = |path: &Path| Scene::load(&path.to_string_lossy(), &[]).unwrap().params.vorticity;
+    assert_eq!(vorticity(&path), 0.75);
+    assert!(s.is_unsaved(), "no file holds A");
+    // To save when asked keeps both.
+    s.act(Action::Leave);
+    s.act(Action::Accept);
+    assert!(!s.is_leaving() && s.side() == Side::A);
+    let Some(Dialog::Path(form)) = &s.model.dialog else { panic!("{:?}", s.model.dialog) };
+    assert_eq!(Path::new(&form.text), folder.path().join("mine-a.toml"));
+    s.act(Action::Accept);
+    assert!(s.is_leaving());
+    assert_eq!((vorticity(&folder.path().join("mine-a.toml")), vorticity(&path)), (1.5, 0.75));
+}
+
+#[test]
+fn a_side_as_it_was_opened_is_unsaved_once_its_file_was_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n").unwrap();
+    let mut s = Session::new(Scene::load(&path.to_string_lossy(), &[]).unwrap(), || ()).unwrap();
+    s.act(Action::Compare);
+    until_loaded(&mut s);
+    s.act(Action::OtherSide);
+    set(&mut s, |settings| settings.params.vorticity = 0.75);
+    s.act(Action::Save);
+    assert!(s.is_unsaved(), "no file holds A");
+    s.act(Action::OtherSide);
+    s.save(&folder.path().join("a.toml"), Instant::now());
     assert!(!s.is_unsaved());
 }

@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use super::Session;
 use crate::app::export::Progress;
-use crate::app::model::{Dialog, Losses, Model};
-use crate::app::settings::Side;
+use crate::app::model::{Dialog, Losses};
 use crate::worker::Frame;
 
 /// Whether the present smoke was painted by hand, and the smoke of the stored states.
@@ -157,15 +156,5 @@ impl Session {
         let Some([first, last]) = timeline.range() else { return 0 };
         let is_held = timeline.frame(last).is_some_and(|newest| self.exported.holds(&newest));
         if is_held { 0 } else { last - first }
-    }
-
-    /// Whether there are settings that the scene's file does not hold.
-    pub fn is_unsaved(&self) -> bool {
-        let Model { settings, defaults, .. } = &self.model;
-        if settings.is_compared() {
-            return Side::BOTH.into_iter().any(|side| self.side_is_unsaved(side));
-        }
-        let saved = Arc::ptr_eq(&self.saved.opened, &settings.opened);
-        !settings.saves_as(if saved { &self.saved } else { defaults })
     }
 }

@@ -7,6 +7,7 @@ use super::Session;
 use crate::app::file::{self, Home};
 use crate::app::model::{Dialog, PathForm, Purpose};
 use crate::app::remember;
+use crate::app::settings::Side;
 
 impl Session {
     pub(super) fn ask(&mut self, form: PathForm) {
@@ -22,15 +23,33 @@ impl Session {
             Ok(said) => {
                 self.say(said);
                 self.model.dialog = None;
-                self.leaving |= leave;
+                if leave {
+                    self.leave_saved();
+                }
             }
             Err(error) => self.ask_where_to_save(leave, Some(error)),
         }
     }
 
+    /// Leaves after a save. The other one of two compared sides is asked for first.
+    fn leave_saved(&mut self) {
+        let is_unsaved = |side: &Side| !self.is_held(&self.model.settings.alone(*side));
+        match self.model.settings.sides().iter().copied().find(is_unsaved) {
+            Some(side) if self.is_comparing() => {
+                self.edit_side(side);
+                self.ask_where_to_save(true, None);
+            }
+            _ => self.leaving = true,
+        }
+    }
+
     pub(super) fn ask_where_to_save(&mut self, leave: bool, error: Option<String>) {
         let name = format!("{}.toml", self.model.settings.scene.name);
-        let path = self.file().unwrap_or_else(|| PathBuf::from(name));
+        let mut path = self.file().unwrap_or_else(|| PathBuf::from(name));
+        if leave && self.is_comparing() {
+            // The file may be that of the other side.
+            path.set_file_name(format!("{}-{}.toml", self.title(), self.side().letter().to_lowercase()));
+        }
         let form = PathForm::new(Purpose::Save, path.display().to_string());
         self.ask(PathForm { leave, error, ..form });
     }
@@ -48,7 +67,8 @@ impl Session {
                     Purpose::Add(kind) => self.add_of_file(kind, &form.text),
                 };
                 match done {
-                    Ok(()) => self.leaving |= form.leave,
+                    Ok(()) if form.leave => self.leave_saved(),
+                    Ok(()) => {}
                     Err(error) => {
                         let is_taken =
                             file::to_save(&form.text).is_ok_and(|path| error == file::taken(&path));
@@ -90,7 +110,7 @@ impl Session {
 
     pub(super) fn home(&self) -> Option<Home> {
         let scene = &self.model.settings.opened;
-        self.home.clone().filter(|home| home.is_of(scene)).or_else(|| Home::of(scene))
+        self.written(scene).cloned().or_else(|| Home::of(scene))
     }
 
     /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
@@ -99,13 +119,6 @@ impl Session {
     pub fn save(&mut self, path: &Path, now: Instant) -> Instant {
         let text = self.try_save(path).unwrap_or_else(|error| format!("Not saved: {error}"));
         self.tell(text, now)
-    }
-
-    /// The text of a scene file in `folder` with the unsaved changes; none if there are none, or they cannot be saved.
-    pub fn unsaved_text(&self, folder: &Path) -> Option<String> {
-        let settings = &self.model.settings;
-        let camera = if self.stands_as_opened() { settings.scene.camera } else { self.orbit.camera() };
-        self.is_unsaved().then(|| settings.as_file(camera).write(folder).ok()).flatten()
     }
 
     /// Says that the unsaved changes of a window that ended are in the file `path`.
@@ -121,12 +134,10 @@ impl Session {
     }
 
     pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {
-        let (running, opened) = (&self.model.settings.scene, &self.model.settings.opened);
-        let camera = if self.stands_as_opened() { running.camera } else { self.orbit.camera() };
-        let scene = self.model.settings.as_file(camera);
-        self.home = Some(file::save(&scene, opened, path, self.home().as_ref())?);
-        self.saved = self.model.settings.clone();
-        self.saved_sides.push(self.model.settings.alone(self.side()));
+        let settings = self.model.settings.alone(self.side());
+        let scene = settings.as_file(self.camera_to_save());
+        let home = file::save(&scene, &settings.opened, path, self.home().as_ref())?;
+        self.note_written(home, settings);
         remember::note(&mut self.model.recent, path);
         let side = if self.is_comparing() { format!("{} as ", self.side().letter()) } else { String::new() };
         Ok(format!("Saved {side}{}", path.display()))
