@@ -124,10 +124,12 @@ pub enum Dialog {
 }
 
 /// What a window that closes would lose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Settings that the scene's file does not hold.
     pub settings: bool,
+    /// Names of scenes with unsaved changes that another one has replaced.
+    pub behind: Vec<String>,
     /// Painted smoke that no export holds.
     pub strokes: bool,
     /// Number of recorded frames after the first, unless an export holds them.

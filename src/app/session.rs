@@ -32,7 +32,7 @@ use crate::worker::{Command, Recording, RunState, Status, Worker};
 
 use leaving::{Exported, Painted};
 use pointer::Pointer;
-use unsaved::Written;
+use unsaved::{Behind, Written};
 
 /// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
@@ -66,6 +66,8 @@ pub struct Session {
     notice_until: Option<Instant>,
     /// Files that this window has written, the newest last.
     written: Vec<Written>,
+    /// Scenes with unsaved changes that another one has replaced.
+    behind: Vec<Behind>,
     /// Number of the last stored state of the worker.
     stored: u64,
     /// Number of requested loads.
@@ -158,6 +160,7 @@ impl Session {
             worker,
             sent: Sent { settings: model.settings.clone(), velocity: false },
             written: Vec::new(),
+            behind: Vec::new(),
             model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
@@ -377,6 +380,7 @@ impl Session {
                 self.begin_load(value, came);
             }
         } else {
+            self.leave_behind(&value, undo);
             let before = self.model.settings.clone();
             self.model.settings = value;
             let now = &self.model.settings;
@@ -547,6 +551,7 @@ impl Session {
         }
         let returns = matches!(came, Came::Undone | Came::Redone);
         self.painted.now &= !anew || returns;
+        self.leave_behind(&settings, matches!(came, Came::Undone));
         if let Came::Opened(state, what) = came {
             self.model.history.act(&settings, &what, state);
         }

@@ -288,9 +288,7 @@ impl Screen {
         }
         session.model.recall(&remembered);
         let (rescue, found) = Rescue::new(options.remembered.as_deref().and_then(Path::parent));
-        if let Some(found) = found {
-            session.offer_recovered(&found, Instant::now());
-        }
+        session.offer_recovered(&found, Instant::now());
         let changed = proxy.clone();
         let watch = Watch::new(move || drop(changed.send_event(Message::FileChanged)));
         window.request_redraw();

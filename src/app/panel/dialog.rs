@@ -20,13 +20,13 @@ pub(super) fn show(ctx: &Context, model: &mut Model, out: &mut Out) {
     Modal::new(Id::new("dialog")).show(ctx, |ui| {
         ui.set_width(WIDTH.min(ctx.content_rect().width() - 60.0));
         match dialog {
-            Dialog::Leave(losses) => leave(ui, &name, *losses, out),
+            Dialog::Leave(losses) => leave(ui, &name, losses, out),
             Dialog::Path(form) => path(ui, form, out),
         }
     });
 }
 
-fn leave(ui: &mut Ui, name: &str, losses: Losses, out: &mut Out) {
+fn leave(ui: &mut Ui, name: &str, losses: &Losses, out: &mut Out) {
     if losses.settings {
         title(ui, &format!("Save the changes to {name}?"));
         ui.label("Its settings have changed since it was opened or saved.");
@@ -37,7 +37,9 @@ fn leave(ui: &mut Ui, name: &str, losses: Losses, out: &mut Out) {
         1 => "the recorded frame (an export keeps it)".to_owned(),
         n => format!("the {n} recorded frames (an export keeps them)"),
     };
+    let behind = format!("the unsaved changes of {} (undo returns to them)", losses.behind.join(" and of "));
     let others = [
+        (!losses.behind.is_empty(), behind.as_str()),
         (losses.strokes, "the painted smoke (an export keeps it)"),
         (losses.frames > 0, frames.as_str()),
         (losses.export, "the export under way"),

@@ -143,6 +143,7 @@ impl Session {
     pub(super) fn losses(&self) -> Losses {
         Losses {
             settings: self.is_unsaved(),
+            behind: self.names_behind(),
             strokes: self.painted.is_lost(self.readout.status.first_stored),
             frames: self.lost_frames(),
             export: self.export.as_ref().is_some_and(|export| !export.is_cancelled()),

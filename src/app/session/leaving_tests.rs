@@ -126,7 +126,7 @@ fn leaving_asks_for_painted_smoke_and_pending_edits() {
     until(&mut s, |s| s.shown().smoke.iter().any(|cell| cell[0].to_f32() > 0.0));
     let strokes = Losses { strokes: true, ..Losses::default() };
     s.act(Action::Leave);
-    assert_eq!(s.model.dialog, Some(Dialog::Leave(strokes)));
+    assert_eq!(s.model.dialog, Some(Dialog::Leave(strokes.clone())));
     s.act(Action::Exit);
     s.act(Action::Clear);
     assert_eq!(s.losses(), Losses::default(), "the box is empty");
@@ -268,4 +268,52 @@ fn strokes_behind_a_scene_switch_are_asked_for() {
     s.act(Action::Open("colors"));
     until_loaded(&mut s);
     assert_eq!(s.losses(), Losses::default());
+}
+
+/// A session of the file `mine.toml` in `folder`.
+fn opened(folder: &Path) -> Session {
+    let path = folder.join("mine.toml");
+    std::fs::write(&path, "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n").unwrap();
+    let mut s = Session::new(Scene::load(&path.to_string_lossy(), &[]).unwrap(), || ()).unwrap();
+    s.set_view(800.0, 600.0);
+    s
+}
+
+#[test]
+fn unsaved_settings_behind_a_scene_switch_are_asked_for_and_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut s = opened(folder.path());
+    let other = folder.path().join("other.toml");
+    std::fs::write(&other, "[domain]\ncells = [10, 12, 10]\nvoxel = 0.1\n").unwrap();
+    let other = other.display().to_string();
+    s.model.settings.params.vorticity = 1.5;
+    note(&mut s);
+    s.open(&other);
+    until_loaded(&mut s);
+    let behind = Losses { behind: vec!["mine".into()], ..Losses::default() };
+    assert_eq!((s.losses(), s.is_unsaved()), (behind.clone(), false));
+    s.act(Action::Leave);
+    assert!(s.model.dialog == Some(Dialog::Leave(behind.clone())) && !s.is_leaving());
+    s.act(Action::Exit);
+    let texts = s.unsaved_texts(folder.path());
+    assert!(texts.len() == 1 && texts[0].contains("vorticity = 1.5"), "{texts:?}");
+    s.model.settings.look.exposure = 1.25;
+    note(&mut s);
+    let texts = s.unsaved_texts(folder.path());
+    assert!(texts.len() == 2 && texts[0].contains("1.25") && texts[1].contains("1.5"), "{texts:?}");
+    s.act(Action::Undo);
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    assert_eq!(s.losses(), Losses { settings: true, ..Losses::default() }, "they are back");
+    s.act(Action::Redo);
+    until_loaded(&mut s);
+    assert_eq!(s.losses(), behind);
+    s.act(Action::Undo);
+    until_loaded(&mut s);
+    s.act(Action::Save);
+    assert_eq!(s.losses(), Losses::default(), "{:?}", s.readout.notice);
+    s.open(&other);
+    until_loaded(&mut s);
+    assert_eq!(s.losses(), Losses::default());
+    assert!(s.unsaved_texts(folder.path()).is_empty());
 }

@@ -121,16 +121,17 @@ impl Session {
         self.tell(text, now)
     }
 
-    /// Says that the unsaved changes of a window that ended are in the file `path`.
-    pub fn offer_recovered(&mut self, path: &Path, now: Instant) {
-        remember::note(&mut self.model.recent, path);
-        self.tell(
-            format!(
-                "An earlier window ended with unsaved changes. They are in {}, see Open.",
-                path.display()
-            ),
-            now,
-        );
+    /// Says that the unsaved changes of a window that ended are in the files `paths`.
+    pub fn offer_recovered(&mut self, paths: &[PathBuf], now: Instant) {
+        paths.iter().rev().for_each(|path| remember::note(&mut self.model.recent, path));
+        let names = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        if !names.is_empty() {
+            let names = names.join(" and ");
+            self.tell(
+                format!("An earlier window ended with unsaved changes. They are in {names}, see Open."),
+                now,
+            );
+        }
     }
 
     pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {

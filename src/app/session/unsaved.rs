@@ -1,4 +1,4 @@
-//! Files that the window has written, and settings that none of them holds.
+//! Unsaved changes: of the present scene, and of scenes that another one has replaced.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +13,16 @@ use crate::scene::Scene;
 pub(super) struct Written {
     home: Home,
     settings: Settings,
+}
+
+/// A scene with unsaved changes that another one has replaced. Undo returns to it.
+pub(super) struct Behind {
+    /// Name of its file, or of the scene.
+    name: String,
+    opened: Arc<Scene>,
+    /// Settings of its unsaved sides.
+    sides: Vec<Settings>,
+    camera: Camera,
 }
 
 impl Session {
@@ -70,9 +80,42 @@ impl Session {
         if self.stands_as_opened() { self.model.settings.scene.camera } else { self.orbit.camera() }
     }
 
-    /// The text of a scene file in `folder` with the unsaved changes; none if there are none, or they cannot be saved.
-    pub fn unsaved_text(&self, folder: &Path) -> Option<String> {
+    /// The present scene with its unsaved changes.
+    fn unsaved(&self) -> Behind {
         let settings = &self.model.settings;
-        self.is_unsaved().then(|| settings.as_file(self.camera_to_save()).write(folder).ok()).flatten()
+        let sides = settings.sides().iter().map(|side| settings.alone(*side));
+        Behind {
+            name: self.title(),
+            opened: settings.opened.clone(),
+            sides: sides.filter(|side| !self.is_held(side)).collect(),
+            camera: self.camera_to_save(),
+        }
+    }
+
+    /// Texts of scene files in `folder` with the unsaved changes: of the present scene, and of those behind it, the
+    /// newest first. Those that cannot be saved are left out.
+    pub fn unsaved_texts(&self, folder: &Path) -> Vec<String> {
+        let present = self.unsaved();
+        let all = std::iter::once(&present).chain(self.behind.iter().rev());
+        let files = all.flat_map(|scene| scene.sides.iter().map(|side| side.as_file(scene.camera)));
+        files.filter_map(|file| file.write(folder).ok()).collect()
+    }
+
+    /// `next` replaces the present settings. Nobody meant to lose the changes of a scene that another one replaces,
+    /// except by undo, which took them back before.
+    pub(super) fn leave_behind(&mut self, next: &Settings, undone: bool) {
+        self.behind.retain(|behind| !Arc::ptr_eq(&behind.opened, &next.opened));
+        if undone || Arc::ptr_eq(&self.model.settings.opened, &next.opened) {
+            return;
+        }
+        let present = self.unsaved();
+        if !present.sides.is_empty() {
+            self.behind.push(present);
+        }
+    }
+
+    /// Names of the scenes with unsaved changes that another one has replaced.
+    pub(super) fn names_behind(&self) -> Vec<String> {
+        self.behind.iter().map(|behind| behind.name.clone()).collect()
     }
 }

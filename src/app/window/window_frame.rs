@@ -54,7 +54,7 @@ impl Screen {
             self.window.set_title(&title(&self.titled));
         }
         self.watch.follow(self.session.file());
-        self.rescue.follow(begin, |folder| self.session.unsaved_text(folder));
+        self.rescue.follow(begin, |folder| self.session.unsaved_texts(folder));
         if self.session.model.recent != self.remembered.recent {
             self.remember();
         }
