@@ -7,6 +7,7 @@ mod handles;
 mod leaving;
 mod playback;
 mod pointer;
+mod rereading;
 mod saving;
 mod sun_handle;
 mod unsaved;
@@ -68,6 +69,8 @@ pub struct Session {
     written: Vec<Written>,
     /// Scenes with unsaved changes that another one has replaced.
     behind: Vec<Behind>,
+    /// Whether another program may have changed the scene's file since it was read.
+    file_may_be_newer: bool,
     /// Number of the last stored state of the worker.
     stored: u64,
     /// Number of requested loads.
@@ -161,6 +164,7 @@ impl Session {
             sent: Sent { settings: model.settings.clone(), velocity: false },
             written: Vec::new(),
             behind: Vec::new(),
+            file_may_be_newer: true,
             model,
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
@@ -471,57 +475,6 @@ impl Session {
         }
     }
 
-    /// Another program changed the scene's file: reads it again, unless that would lose changes.
-    pub fn file_changed(&mut self, now: Instant) {
-        let Some(home) = self.home().filter(|home| !home.is_untouched()) else {
-            return;
-        };
-        let name = home.path.display().to_string();
-        if self.is_loading() {
-            return;
-        }
-        if self.is_unsaved() || self.is_comparing() {
-            let text =
-                format!("{name} was changed by another program. Ctrl+O opens it anew, without your changes.");
-            self.tell(text, now);
-            return;
-        }
-        match Scene::load(&home.path.to_string_lossy(), &[]) {
-            Ok(scene) => self.reload(Arc::new(scene)),
-            Err(error) => {
-                let error = error.to_string();
-                let line = error.lines().next().unwrap_or_default();
-                self.tell(format!("{name} was changed and cannot be read: {line}"), now);
-            }
-        }
-    }
-
-    /// Takes over the changes of the scene's file; restarts only if necessary.
-    fn reload(&mut self, scene: Arc<Scene>) {
-        let brush = self.model.settings.brush.clone();
-        let name = scene.name.clone();
-        let settings = Settings { brush, ..Settings::of(scene) };
-        if settings::needs_load(&self.model.settings.scene, &settings.scene) {
-            let state = self.store();
-            self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
-        } else {
-            let before = self.model.settings.opened.clone();
-            self.note_view(&before);
-            if settings.scene.camera != self.model.settings.scene.camera {
-                self.orbit = Orbit::of(&settings.scene.camera);
-                self.opened = self.orbit;
-            }
-            let what = format!("{name} read again");
-            let state = self.store();
-            self.model.defaults = Settings { brush: self.model.defaults.brush.clone(), ..settings.clone() };
-            self.model.history.act(&settings, &what, state);
-            self.model.settings = settings;
-            self.model.selected = None;
-            self.note_read();
-        }
-        self.say(format!("{name} was read again: its file has changed"));
-    }
-
     /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
     fn begin_load(&mut self, settings: Settings, came: Came) {
         self.model.loading = Some(settings.scene.name.clone());
@@ -574,7 +527,12 @@ impl Session {
             self.switched = true;
             if !returns {
                 self.note_read();
+                // The watch followed another file until now.
+                self.file_may_be_newer = true;
             }
+        }
+        if self.file_may_be_newer {
+            self.file_changed(Instant::now());
         }
     }
 
@@ -587,6 +545,9 @@ impl Session {
             Some(Came::Undone) => drop(self.model.history.redo(self.stored)),
             Some(Came::Redone) => drop(self.model.history.undo(self.stored)),
             Some(Came::Opened(..) | Came::Restarted) | None => {}
+        }
+        if self.file_may_be_newer {
+            self.file_changed(Instant::now());
         }
     }
 
@@ -601,6 +562,7 @@ impl Session {
             self.orbit = Orbit::of(&camera);
         }
         self.make_edits();
+        self.read_newer_file();
         if self.is_loading() {
             return false;
         }
@@ -701,5 +663,7 @@ mod monkey;
 mod objects_tests;
 #[cfg(test)]
 mod recording_tests;
+#[cfg(test)]
+mod rereading_tests;
 #[cfg(test)]
 mod tests;
