@@ -317,3 +317,16 @@ fn unsaved_settings_behind_a_scene_switch_are_asked_for_and_copied() {
     assert_eq!(s.losses(), Losses::default());
     assert!(s.unsaved_texts(folder.path()).is_empty());
 }
+
+#[test]
+fn a_save_says_which_edits_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut s = opened(folder.path());
+    s.model.draft = Some(Draft { resolution: Some(24), ..Draft::default() });
+    s.act(Action::Save);
+    let notice = s.readout.notice.clone().unwrap();
+    assert!(notice.starts_with("Saved ") && notice.contains("without the edits"), "{notice}");
+    s.model.draft = None;
+    s.act(Action::Save);
+    assert!(s.readout.notice.as_deref().unwrap().ends_with("mine.toml"), "{:?}", s.readout.notice);
+}

@@ -141,6 +141,10 @@ impl Session {
         self.note_written(home, settings);
         remember::note(&mut self.model.recent, path);
         let side = if self.is_comparing() { format!("{} as ", self.side().letter()) } else { String::new() };
-        Ok(format!("Saved {side}{}", path.display()))
+        let draft = match self.model.draft {
+            Some(_) => ", without the edits of \u{201c}Box and solver\u{201d} that wait for a restart",
+            None => "",
+        };
+        Ok(format!("Saved {side}{}{draft}", path.display()))
     }
 }
