@@ -8,6 +8,9 @@ use crate::app::action::{BINDINGS, MOUSE};
 /// Margin of the help in a small window, with its own edges and title \[pt\].
 const EDGE: egui::Vec2 = egui::vec2(48.0, 90.0);
 
+/// Width below which the mouse follows below the keys \[pt\].
+const TWO_COLUMNS: f32 = 720.0;
+
 pub(super) fn show(ctx: &Context, open: &mut bool, out: &mut Out) {
     if !*open {
         return;
@@ -21,11 +24,12 @@ pub(super) fn show(ctx: &Context, open: &mut bool, out: &mut Out) {
         .open(open)
         .show(ctx, |ui| {
             ScrollArea::both().max_width(room.x).max_height(room.y).show(ui, |ui| {
-                let text = ui.horizontal_top(|ui| {
+                let both = |ui: &mut Ui| {
                     ui.vertical(keys);
                     ui.add_space(28.0);
                     ui.vertical(mouse);
-                });
+                };
+                let text = if room.x < TWO_COLUMNS { ui.vertical(both) } else { ui.horizontal_top(both) };
                 out.places.insert("help.text", text.response.rect);
             });
         });

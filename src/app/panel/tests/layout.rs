@@ -1,0 +1,41 @@
+//! Small windows, long numbers, plots and columns.
+
+use super::*;
+
+/// A rig in a window of this size.
+fn sized(width: f32, height: f32) -> Rig {
+    let mut rig = Rig::new();
+    rig.size = vec2(width, height);
+    rig
+}
+
+#[test]
+fn the_timeline_keeps_its_buttons_in_a_small_window() {
+    for (width, height) in [(480.0, 320.0), (640.0, 480.0), (800.0, 480.0), (1200.0, 600.0)] {
+        let mut rig = sized(width, height);
+        rig.model.playback.range = [0, 120];
+        (0..3).for_each(|_| drop(rig.show([])));
+        let out = rig.show([]);
+        let strip = Rect::from_min_max(Pos2::ZERO, pos2(width - theme::WIDTH, height));
+        let names = ["timeline.play", "timeline", "timeline.present", "timeline.export"];
+        let places = names.map(|name| out.places[name]);
+        for (n, place) in places.iter().enumerate() {
+            assert!(strip.contains_rect(*place), "{}: {place:?} at {width}×{height}", names[n]);
+            let is_apart = |other: &Rect| !place.shrink(0.5).intersects(*other);
+            assert!(places[n + 1..].iter().all(is_apart), "{}: {places:?} at {width}×{height}", names[n]);
+        }
+        assert_eq!(rig.click(places[3].center()), [Action::ShowExport]);
+    }
+}
+
+#[test]
+fn the_help_is_not_cut_in_a_small_window() {
+    for (width, height) in [(480.0, 320.0), (640.0, 480.0), (1200.0, 600.0)] {
+        let mut rig = sized(width, height);
+        rig.model.help = true;
+        (0..4).for_each(|_| drop(rig.show([])));
+        let out = rig.show([]);
+        let (text, window) = (out.places["help.text"], out.places["help.window"]);
+        assert!(text.right() <= window.right(), "{text:?} in {window:?} at {width}×{height}");
+    }
+}
