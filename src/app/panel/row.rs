@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 
 use egui::{
-    Align2, Color32, DragValue, FontId, Id, Rect, Response, RichText, Sense, Slider, SliderClamping, Stroke,
-    StrokeKind, Ui, pos2, vec2,
+    Align2, Color32, DragValue, FontId, Id, Rect, Response, RichText, Sense, Slider,
+    SliderClamping, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::shown_number::{short, suffix};
@@ -173,6 +173,7 @@ impl Row {
         let decimals = self.parameter.decimals();
         let (entered, fault) = (Cell::new(None), RefCell::new(None));
         let before = *value;
+        let shown = short(before.into(), decimals);
         let number = DragValue::new(value)
             // Limits are reported below the row.
             .range(f32::MIN..=f32::MAX)
@@ -183,13 +184,22 @@ impl Row {
             .suffix(suffix(self.parameter))
             .custom_formatter(|v, _| short(v, decimals))
             .custom_parser(|text| {
+                // A field that is left without a change keeps the digits that it does not show.
+                if text == shown {
+                    entered.set(Some(before.into()));
+                    return entered.get();
+                }
                 let read = typed(text, self.parameter.short_unit());
                 let number = read.as_ref().ok().copied();
                 entered.set(number.or(entered.get()));
                 *fault.borrow_mut() = read.err();
                 number
             });
-        let response = ui.add_sized([NUMBER, HEIGHT], number).on_hover_text("Drag, or click and type.");
+        // A long number is cut at the edge of its field rather than widening the panel.
+        let (_, field) = ui.allocate_space(vec2(NUMBER, HEIGHT));
+        let mut cell = ui.new_child(UiBuilder::new().max_rect(field));
+        cell.set_clip_rect(field.expand(1.0).intersect(ui.clip_rect()));
+        let response = cell.add_sized(field.size(), number).on_hover_text("Drag, or click and type.");
         if let Some(fault) = fault.take().filter(|_| entered.get().is_none()) {
             ui.data_mut(|data| data.insert_temp(self.notice_id(), (*value, fault)));
         }

@@ -10,8 +10,17 @@ pub(super) fn suffix(parameter: &Parameter) -> String {
     }
 }
 
-/// Formats a number with this many decimals, or more if it is too small for them.
+/// Formats a number with this many decimals, or more if it is too small for them. A large one keeps the digits that
+/// fit into its field: whole from 10⁴ on, and three digits with a power of ten from 10⁵ on.
 pub(super) fn short(value: f64, decimals: usize) -> String {
+    if value.abs() >= 99_999.5 {
+        let text = format!("{value:.2e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));
+    }
+    if value.abs() >= 1e4 {
+        return format!("{value:.0}");
+    }
     if value == 0.0 && decimals > 2 {
         return "0".into();
     }
@@ -40,5 +49,13 @@ mod tests {
         assert_eq!(short(0.02, 2), "0.0200");
         assert_eq!(short(-0.3, 2), "-0.30");
         assert_eq!(short(1234.5, 1), "1234.5");
+    }
+
+    #[test]
+    fn large_numbers_have_few_digits() {
+        assert_eq!(short(-12345.67, 2), "-12346");
+        assert_eq!(short(99_999.9, 2), "1e5");
+        assert_eq!(short(1e6, 2), "1e6");
+        assert_eq!(short(-123_456.0, 2), "-1.23e5");
     }
 }

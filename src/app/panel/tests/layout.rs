@@ -39,3 +39,29 @@ fn the_help_is_not_cut_in_a_small_window() {
         assert!(text.right() <= window.right(), "{text:?} in {window:?} at {width}×{height}");
     }
 }
+
+#[test]
+fn a_long_number_moves_no_other_row() {
+    let mut rig = Rig::new();
+    let rows = ["fluid.vorticity", "fluid.gravity", "fluid.viscosity", "fluid.cooling"];
+    let before = rig.show([]).places;
+    rig.model.settings.params.vorticity = -123_456.7;
+    rig.model.settings.params.smoke[0].buoyancy = 1e6;
+    rig.show([]);
+    let after = rig.show([]).places;
+    for name in rows.into_iter().filter(|name| before.contains_key(name)) {
+        assert_eq!(before[name], after[name], "{name}");
+    }
+    assert!(rig.says("1e6") && rig.says("-1.23e5"));
+}
+
+#[test]
+fn a_field_that_is_left_keeps_the_digits_that_it_does_not_show() {
+    let mut rig = Rig::new();
+    rig.model.settings.params.vorticity = 123_456.7;
+    let field = rig.place("fluid.vorticity").right_center() + vec2(40.0, 0.0);
+    rig.click(field);
+    rig.click(pos2(20.0, 20.0));
+    rig.show([]);
+    assert_eq!(rig.model.settings.params.vorticity, 123_456.7);
+}
