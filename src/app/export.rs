@@ -249,13 +249,20 @@ enum Sink {
 impl Sink {
     fn open(job: &Job) -> Result<Self, String> {
         let pattern = Pattern::from_str(job.path.trim()).map_err(|error| error.to_string())?;
-        let first = pattern.path(0);
+        let is_film = matches!(job.format, Format::Video | Format::Animation);
+        let mut first = pattern.path(0);
+        let mut ending = pattern.extension();
+        if is_film && ending.is_empty() {
+            ending = if job.format == Format::Video { "mp4" } else { "apng" }.into();
+            first.set_extension(&ending);
+        }
+        if is_film && ending != "apng" && !video::ENDINGS.contains(&ending.as_str()) {
+            return Err(format!("{}: films are written as .apng, .mp4, .webm or .gif", first.display()));
+        }
         if let Some(folder) = first.parent().filter(|folder| *folder != Path::new("")) {
             std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
         }
-        let extension = first.extension().map(|e| e.to_string_lossy().to_lowercase());
-        let is_film = matches!(job.format, Format::Video | Format::Animation);
-        if is_film && extension.as_deref() == Some("apng") {
+        if is_film && ending == "apng" {
             let clip = Clip { size: job.size, frame_rate: job.rate, frames: job.frames.len() as u32 };
             let film = Apng::create(&first, Existing::Keep, clip).map_err(|error| error.to_string())?;
             return Ok(Self::Animation(Box::new(film), first));
@@ -497,6 +504,23 @@ mod tests {
         s.act(Action::Export);
         until(&mut s, |s| s.model.exporting.is_none());
         assert!(s.readout.notice.as_deref().unwrap().starts_with("Written to "), "{:?}", s.readout.notice);
+    }
+
+    #[test]
+    fn a_film_of_an_unknown_ending_is_refused_and_one_without_gets_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut s = recorded();
+        let mut export = |format, name: &str| {
+            let path = Some(folder.path().join(name).display().to_string());
+            s.model.export = Form { format, size: [32, 24], range: None, path };
+            s.act(Action::Export);
+            until(&mut s, |s| s.model.exporting.is_none());
+            s.readout.notice.clone().unwrap()
+        };
+        let notice = export(Format::Video, "film.txt");
+        assert!(notice.ends_with("film.txt: films are written as .apng, .mp4, .webm or .gif"), "{notice}");
+        let notice = export(Format::Animation, "film");
+        assert!(notice.starts_with("Written to ") && notice.ends_with("film.apng"), "{notice}");
     }
 
     #[test]

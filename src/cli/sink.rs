@@ -158,7 +158,7 @@ fn format(out: &Pattern) -> Result<Format, CliError> {
         "png" => Ok(Format::Png),
         "exr" => Ok(Format::Exr),
         "apng" => Ok(Format::Apng),
-        "mp4" | "webm" | "gif" => Ok(Format::Ffmpeg),
+        ending if video::ENDINGS.contains(&ending) => Ok(Format::Ffmpeg),
         _ => Err(CliError::Request(format!(
             "{}: pictures are written as .png or .exr, moving ones as .apng, .mp4, .webm or .gif",
             out.path(0).display()

@@ -12,6 +12,9 @@ use super::whole::{Aside, Existing};
 use super::{OutputError, film};
 use crate::render::Image;
 
+/// Endings of the videos that ffmpeg writes.
+pub const ENDINGS: [&str; 3] = ["mp4", "webm", "gif"];
+
 /// Format of a video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clip {
