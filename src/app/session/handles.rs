@@ -9,8 +9,8 @@ use super::{Came, Session};
 use crate::app::file;
 use crate::app::objects::{self, Selected};
 use crate::app::settings::{self, Settings};
-use crate::scene::Scene;
 use crate::scene::edits::{Change, List};
+use crate::scene::{Scene, SceneError};
 use crate::solver::Mesh;
 
 /// Distance at which a handle can be grabbed \[pt\].
@@ -240,8 +240,7 @@ impl Session {
         let scene = match self.model.settings.scene.edited(changes) {
             Ok(scene) => Arc::new(scene),
             Err(error) => {
-                let error = error.to_string();
-                self.say(format!("Not changed: {}", error.lines().next().unwrap_or_default()));
+                self.say(format!("Not changed: {}", fault(&error)));
                 return false;
             }
         };
@@ -279,7 +278,7 @@ impl Session {
         let change = |path: &Path| [Change::Add(list, objects::template_of_file(scene, kind, path, fit))];
         let beside = near.map(|near| change(&near)).filter(|changes| scene.edited(changes).is_ok());
         let changes = beside.unwrap_or_else(|| change(&path));
-        scene.edited(&changes).map_err(|error| error.to_string())?;
+        scene.edited(&changes).map_err(|error| fault(&error))?;
         if self.edit(&changes)
             && let Some(fit) = fit
         {
@@ -367,4 +366,17 @@ impl Session {
     pub fn is_parallel(&self) -> bool {
         self.orbit.parallel
     }
+}
+
+/// The fault of an edit in one line. Its place is one of the edited text, which no file has, and the system's number of
+/// an error follows its words.
+fn fault(error: &SceneError) -> String {
+    let text = match error {
+        SceneError::At(problem) => problem.message.clone(),
+        other => other.to_string(),
+    };
+    let line = text.lines().next().unwrap_or_default();
+    let (said, rest) = line.split_once(" (os error ").unwrap_or((line, ""));
+    let rest = rest.split_once(')').map_or("", |(_, rest)| rest);
+    format!("{said}{rest}")
 }

@@ -427,3 +427,13 @@ fn undo_of_a_scene_switch_brings_the_view_back_and_so_does_redo() {
     until_loaded(&mut s);
     assert!(s.stands_as_opened(), "opened anew");
 }
+
+#[test]
+fn a_refused_edit_is_told_without_a_place_in_the_text() {
+    use crate::scene::edits::{Change, Entry};
+    let mut s = session();
+    assert!(!s.edit(&[Change::Set("render.environment.file".into(), Some(Entry::Word("none.hdr".into())))]));
+    let notice = s.readout.notice.clone().unwrap();
+    assert!(notice.starts_with("Not changed: render.environment.file: cannot read none.hdr"), "{notice}");
+    assert!(!notice.contains("os error"), "{notice}");
+}
