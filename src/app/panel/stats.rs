@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use egui::{Align, Align2, Color32, FontId, Layout, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align, Align2, Color32, FontId, Layout, Rect, Response, RichText, Sense, Stroke, Ui, pos2, vec2};
 
 use super::section::{Head, section};
 use super::shown_number::fine;
@@ -83,14 +83,11 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
             }
         });
     });
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 30.0), Sense::hover());
-    let rect = under_names(rect);
-    ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let most = readout.masses.iter().flatten().copied().fold(1e-12, f32::max) * 1.1;
+    let (rect, response) = plot(ui, 28.0, "Mass of each smoke", &format!("{} m³", fine(most.into())));
     for c in 0..3 {
         line_plot(ui, rect, readout.masses.iter().map(|mass| mass[c] / most), colors[c]);
     }
-    title(ui, rect, "Mass of each smoke", &format!("{} m³", fine(most.into())));
     response.on_hover_text("Mass over the last steps, and the value at the top.");
 }
 
@@ -138,29 +135,33 @@ fn line(ui: &mut Ui, label: &str, value: &str, help: &str) {
     });
 }
 
-fn name(ui: &mut Ui, text: &str) -> egui::Response {
+fn name(ui: &mut Ui, text: &str) -> Response {
     ui.add_space(10.0);
     ui.label(RichText::new(text).color(theme::QUIET))
 }
 
 /// Wall time of the last pictures.
 fn curve(ui: &mut Ui, values: &VecDeque<f32>) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::hover());
-    let rect = under_names(rect);
-    ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let slowest = values.iter().copied().fold(1.0, f32::max);
+    let (rect, response) = plot(ui, 24.0, "Time of a picture", &format!("{:.0} ms", 1.15 * slowest));
     line_plot(ui, rect, values.iter().map(|ms| ms / (1.15 * slowest)), theme::QUIET);
-    title(ui, rect, "Time of a picture", &format!("{:.0} ms", 1.15 * slowest));
     let middle = median(values.iter().copied().collect());
     response.on_hover_text(format!("The last pictures: median {middle:.1} ms, slowest {slowest:.1} ms."));
 }
 
-/// Title of a plot, and the value at its top.
-fn title(ui: &Ui, rect: Rect, text: &str, top: &str) {
+/// Height of the title of a plot \[pt\].
+const TITLE: f32 = 14.0;
+
+/// Room for a plot of this height, below its title and the value at its top.
+fn plot(ui: &mut Ui, height: f32, text: &str, top: &str) -> (Rect, Response) {
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height + TITLE), Sense::hover());
+    let rect = under_names(rect);
+    ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let font = FontId::proportional(10.0);
     let color = theme::TEXT.gamma_multiply(0.8);
     ui.painter().text(rect.left_top() + vec2(4.0, 1.0), Align2::LEFT_TOP, text, font.clone(), color);
     ui.painter().text(rect.right_top() + vec2(-4.0, 1.0), Align2::RIGHT_TOP, top, font, color);
+    (rect.with_min_y(rect.top() + TITLE), response)
 }
 
 /// A line through shares of the height of `rect`, a value for each of the last steps.
@@ -183,10 +184,8 @@ pub(super) fn median(mut values: Vec<f32>) -> f32 {
 
 /// Plots the time of the last steps: a column for each, its stages stacked.
 fn stages(ui: &mut Ui, readout: &Readout) {
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::hover());
-    let rect = under_names(rect);
-    ui.painter().rect_filled(rect, 3.0, ui.visuals().extreme_bg_color);
     let slowest = readout.stage_ms.iter().map(|step| step.iter().sum()).fold(1.0, f32::max);
+    let (rect, response) = plot(ui, 44.0, "Time of a step, by stage", &format!("{:.0} ms", 1.1 * slowest));
     let width = rect.width() / Readout::STEPS_KEPT as f32;
     for (n, step) in readout.stage_ms.iter().enumerate() {
         let mut foot = rect.bottom();
@@ -198,7 +197,6 @@ fn stages(ui: &mut Ui, readout: &Readout) {
             foot = top;
         }
     }
-    title(ui, rect, "Time of a step, by stage", &format!("{:.0} ms", 1.1 * slowest));
     response.on_hover_ui(|ui| {
         let middle = median(readout.step_ms.iter().copied().collect());
         ui.label(format!("The last steps: median {middle:.1} ms, slowest {slowest:.1} ms. The last one:"));

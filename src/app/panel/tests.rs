@@ -24,6 +24,8 @@ struct Rig {
     time: f64,
     size: egui::Vec2,
     texts: Vec<(String, Rect)>,
+    /// Bounds of the painted lines.
+    lines: Vec<Rect>,
 }
 
 impl Rig {
@@ -38,6 +40,7 @@ impl Rig {
             time: 0.0,
             size: vec2(1200.0, 3200.0),
             texts: Vec::new(),
+            lines: Vec::new(),
         };
         // The first pass measures, the second one lays out.
         rig.model.closed.clear();
@@ -56,8 +59,9 @@ impl Rig {
         let mut out = Out::default();
         let full = self.ctx.run(input, |ctx| out = show(ctx, &mut self.model, &self.readout));
         self.texts.clear();
+        self.lines.clear();
         full.shapes.iter().for_each(|s| check_glyphs(&self.ctx, &s.shape));
-        full.shapes.iter().for_each(|s| gather(&s.shape, &mut self.texts));
+        full.shapes.iter().for_each(|s| gather(&s.shape, &mut self.texts, &mut self.lines));
         out
     }
 
@@ -127,12 +131,13 @@ fn key(key: egui::Key) -> Event {
     Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::COMMAND }
 }
 
-fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>) {
+fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>, lines: &mut Vec<Rect>) {
     match shape {
         Shape::Text(text) => {
             texts.push((text.galley.text().to_owned(), text.galley.rect.translate(text.pos.to_vec2())));
         }
-        Shape::Vec(shapes) => shapes.iter().for_each(|s| gather(s, texts)),
+        Shape::Vec(shapes) => shapes.iter().for_each(|s| gather(s, texts, lines)),
+        Shape::Path(path) => lines.push(Rect::from_points(&path.points)),
         _ => {}
     }
 }

@@ -65,3 +65,21 @@ fn a_field_that_is_left_keeps_the_digits_that_it_does_not_show() {
     rig.show([]);
     assert_eq!(rig.model.settings.params.vorticity, 123_456.7);
 }
+
+#[test]
+fn plots_lie_below_their_titles() {
+    let mut rig = Rig::new();
+    rig.size.y = 4000.0;
+    for _ in 0..40 {
+        rig.readout.masses.push_back([1.0, 0.5, 0.0]);
+        rig.readout.picture_ms.push_back(30.0);
+    }
+    (0..3).for_each(|_| drop(rig.show([])));
+    for name in ["Time of a picture", "Mass of each smoke"] {
+        let title = rig.text(name, "Statistics");
+        let across = |line: &&Rect| line.width() > 30.0 && (line.top() - title.top()).abs() < 40.0;
+        let lines = rig.lines.iter().filter(across).collect::<Vec<_>>();
+        assert!(!lines.is_empty(), "{name}");
+        assert!(lines.iter().all(|line| !line.intersects(title)), "{name}: {lines:?} {title:?}");
+    }
+}
