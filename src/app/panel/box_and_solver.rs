@@ -3,13 +3,13 @@
 
 use std::ops::RangeInclusive;
 
-use egui::{Button, DragValue, Label, Response, RichText, Ui, vec2};
+use egui::{Button, DragValue, Response, RichText, Ui, vec2};
 
 use super::control::words_control;
 use super::section::{Head, section};
 use super::shown_number::{fine, suffix};
 use super::typed_number::{self, Field};
-use super::{Out, theme};
+use super::{Out, row, theme};
 use crate::app::model::{Model, Readout};
 use crate::app::objects::Draft;
 use crate::grid::Dims;
@@ -69,9 +69,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
 
 fn line(ui: &mut Ui, name: &str, help: &str, contents: impl FnOnce(&mut Ui)) {
     typed_number::row(ui, |ui| {
-        ui.add_space(10.0);
-        let label = Label::new(RichText::new(name).color(theme::QUIET)).selectable(false);
-        ui.add_sized([108.0, 20.0], label).on_hover_text(help);
+        row::name(ui, name, help);
         contents(ui);
     });
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Id, Label, Layout, RichText, Ui, vec2};
+use egui::{Id, Ui};
 
 use super::control::{text_control, words_control};
 use super::row::{Row, switch};
 use super::section::{Head, section};
-use super::{Out, theme};
+use super::{Out, row};
 use crate::app::model::Model;
 use crate::look::{Environment, Look, Scattering};
 use crate::parameter::{self, Effect, Holder, Kind, Parameter, Value};
@@ -17,7 +17,7 @@ use crate::scene::edits::{Change, Entry};
 /// Colours of background and sky.
 const COLORS: [(&str, &str); 4] = [
     ("render.background.top", "Background, top"),
-    ("render.background.bottom", "Background, below"),
+    ("render.background.bottom", "Background, low"),
     ("render.light.sky", "Sky"),
     ("render.light.ground", "Ground"),
 ];
@@ -98,14 +98,7 @@ fn line(
         return;
     }
     ui.horizontal(|ui| {
-        ui.add_space(10.0);
-        let label = Label::new(RichText::new(name).color(theme::QUIET)).selectable(false);
-        let text =
-            ui.allocate_ui_with_layout(vec2(108.0, 20.0), Layout::left_to_right(Align::Center), |ui| {
-                ui.set_min_width(108.0);
-                ui.add(label)
-            });
-        text.inner.on_hover_text(parameter.description);
+        row::name(ui, name, parameter.description);
         contents(ui, out);
     });
 }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 
 use egui::{
-    Align2, Color32, DragValue, FontId, Id, Rect, Response, RichText, Sense, Slider,
+    Align, Align2, Color32, DragValue, FontId, Id, Label, Layout, Rect, Response, RichText, Sense, Slider,
     SliderClamping, Stroke, StrokeKind, Ui, UiBuilder, pos2, vec2,
 };
 
@@ -227,6 +227,19 @@ pub(super) fn visible(color: Color32) -> Color32 {
     let lack = (0.42 - color.intensity()).max(0.0);
     let lift = |c: u8| (f32::from(c) + lack * 255.0).min(255.0) as u8;
     Color32::from_rgb(lift(color.r()), lift(color.g()), lift(color.b()))
+}
+
+/// Name at the left of a row with another control than a slider.
+pub(super) fn name(ui: &mut Ui, name: &str, help: &str) {
+    const WIDTH: f32 = LABEL - 10.0;
+    ui.add_space(10.0);
+    let label = Label::new(RichText::new(name).color(theme::QUIET)).selectable(false);
+    let layout = Layout::left_to_right(Align::Center);
+    let text = ui.allocate_ui_with_layout(vec2(WIDTH, HEIGHT), layout, |ui| {
+        ui.set_min_width(WIDTH);
+        ui.add(label)
+    });
+    text.inner.on_hover_text(help);
 }
 
 /// Text at the left of a row, after the mark of a changed value.

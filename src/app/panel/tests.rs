@@ -560,7 +560,7 @@ fn a_revealed_section_is_opened_and_scrolled_to() {
 #[test]
 fn tone_background_sky_and_up_are_in_the_panel() {
     let mut rig = Rig::new();
-    for name in ["Tone map", "Background, top", "Background, below", "Sky", "Ground", "Surroundings", "Up"] {
+    for name in ["Tone map", "Background, top", "Background, low", "Sky", "Ground", "Surroundings", "Up"] {
         assert!(rig.says(name), "{name}: {:?}", rig.texts);
     }
     let before = rig.model.settings.clone();

@@ -83,3 +83,17 @@ fn plots_lie_below_their_titles() {
         assert!(lines.iter().all(|line| !line.intersects(title)), "{name}: {lines:?} {title:?}");
     }
 }
+
+#[test]
+fn names_of_box_and_solver_are_left_aligned() {
+    let rig = Rig::new();
+    let left = ["Resolution", "Left side", "Top"].map(|name| rig.text(name, "Box and solver").left());
+    assert!(left.iter().all(|x| (x - left[0]).abs() < 0.6), "{left:?}");
+}
+
+#[test]
+fn colours_of_the_background_are_in_one_column() {
+    let mut rig = Rig::new();
+    let left = ["render.background.top", "render.background.bottom"].map(|name| rig.place(name).left());
+    assert!((left[0] - left[1]).abs() < 0.6, "{left:?}");
+}
