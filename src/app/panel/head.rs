@@ -131,7 +131,8 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     };
     let smoke = model.view == Mode::Smoke;
     let view = if smoke { "Velocity" } else { "Smoke" };
-    let here = alive && model.loading.is_none();
+    let is_ready = model.loading.is_none();
+    let here = alive && is_ready;
     let help = |action: Action, what: Option<&str>| match what {
         Some(what) => format!("{}: {what}", action.help()),
         None => format!("nothing to {}", action.help()),
@@ -141,12 +142,12 @@ fn buttons(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     line(ui, |ui| {
         button(ui, run, Action::RunPause, alive, running, out);
         button(ui, "Step", Action::Step, here, false, out);
-        button(ui, "Restart", Action::Restart, model.loading.is_none(), false, out);
+        button(ui, "Restart", Action::Restart, is_ready, false, out);
     });
     line(ui, |ui| {
         button(ui, "Clear", Action::Clear, here, false, out);
-        button_with_help(ui, "Undo", Action::Undo, undo, undoes.is_some(), false, out);
-        button_with_help(ui, "Redo", Action::Redo, redo, redoes.is_some(), false, out);
+        button_with_help(ui, "Undo", Action::Undo, undo, is_ready && undoes.is_some(), false, out);
+        button_with_help(ui, "Redo", Action::Redo, redo, is_ready && redoes.is_some(), false, out);
     });
     line(ui, |ui| {
         button(ui, view, Action::SwitchView, true, !smoke, out);

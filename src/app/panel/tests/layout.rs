@@ -97,3 +97,15 @@ fn colours_of_the_background_are_in_one_column() {
     let left = ["render.background.top", "render.background.bottom"].map(|name| rig.place(name).left());
     assert!((left[0] - left[1]).abs() < 0.6, "{left:?}");
 }
+
+#[test]
+fn undo_and_redo_wait_for_a_load() {
+    let mut rig = Rig::new();
+    rig.model.history.note(&rig.model.settings.clone(), true, |_, _| "nothing".into());
+    rig.model.settings.params.vorticity = 1.5;
+    rig.show([]);
+    let undo = rig.place("undo").center();
+    assert_eq!(rig.click(undo), [Action::Undo]);
+    rig.model.loading = Some("cavity".into());
+    assert!(rig.click(undo).is_empty());
+}
