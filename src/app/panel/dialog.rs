@@ -8,6 +8,7 @@ use crate::app::action::Action;
 use crate::app::file;
 use crate::app::model::{Dialog, Losses, Model, PathForm, Purpose};
 use crate::app::objects;
+use crate::scene::builtin;
 
 /// Width of a dialog, if the window is wide enough \[pt\].
 const WIDTH: f32 = 440.0;
@@ -108,8 +109,13 @@ fn below(ui: &mut Ui, form: &PathForm) {
         Purpose::Open | Purpose::Add(_) => file::named(&form.text),
         Purpose::Save => file::to_save(&form.text),
     };
-    let place = path.ok().and_then(|path| std::path::absolute(path).ok());
-    let place = place.map(|path| path.display().to_string());
+    let place = match builtin::summary(form.text.trim()) {
+        Some(_) if form.purpose == Purpose::Open => Some(format!("The built-in scene {}", form.text.trim())),
+        _ => {
+            let place = path.ok().and_then(|path| std::path::absolute(path).ok());
+            place.map(|path| path.display().to_string())
+        }
+    };
     let (text, color) = match (&form.error, place) {
         (Some(error), _) => (error.clone(), theme::ALARM),
         (None, Some(place)) => (place, theme::QUIET),

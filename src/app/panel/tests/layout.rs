@@ -109,3 +109,15 @@ fn undo_and_redo_wait_for_a_load() {
     rig.model.loading = Some("cavity".into());
     assert!(rig.click(undo).is_empty());
 }
+
+#[test]
+fn a_typed_name_of_a_built_in_scene_shows_no_path() {
+    use crate::app::model::{Dialog, PathForm, Purpose};
+    let mut rig = Rig::new();
+    rig.model.dialog = Some(Dialog::Path(PathForm::new(Purpose::Open, "cavity".into())));
+    (0..2).for_each(|_| drop(rig.show([])));
+    assert!(rig.says("The built-in scene cavity") && !rig.says("/cavity"), "{:?}", rig.texts);
+    rig.model.dialog = Some(Dialog::Path(PathForm::new(Purpose::Open, "cavity.toml".into())));
+    (0..2).for_each(|_| drop(rig.show([])));
+    assert!(rig.says("/cavity.toml"));
+}
