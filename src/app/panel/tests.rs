@@ -1,6 +1,6 @@
 //! The panel driven by a mouse without a display: egui lays it out and takes events.
 
-mod layout;
+mod panel_layout;
 mod typed_fields;
 
 use std::sync::Arc;
