@@ -172,8 +172,8 @@ fn detach(command: &mut Command) {
 
 /// Encoder options: good quality for smoke, whose soft gradients band early.
 ///
-/// Films say that their colours are those of BT.709, and are: by default ffmpeg takes the matrix of BT.601 and says nothing, so players
-/// show others. H.264 of odd sizes repeats the last column or row.
+/// Films have the colours of BT.709 and are tagged so. By default ffmpeg converts by the matrix of BT.601 and writes no tags, but players
+/// take untagged films for BT.709. H.264 of odd sizes repeats the last column or row.
 fn encoding(path: &Path, size: [u32; 2]) -> Vec<String> {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let codec = match path.extension().and_then(|extension| extension.to_str()) {

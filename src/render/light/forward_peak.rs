@@ -1,16 +1,16 @@
-//! Light of the sun that smoke scattered forward before, towards an eye.
+//! Radiance towards an eye of sunlight, or light of a lamp, that smoke has scattered forward.
 //!
-//! The share f of scattered light goes on with the sun (delta-Eddington), for f N = ω f τ scatterings on average at a depth τ. It goes on
-//! straight, but its directions spread: of n scatterings by a lobe with the mean cosine g, and one more towards the eye, the l-th moment is
-//! gˡ⁽ⁿ⁺¹⁾. The other 1 − f has no moments above the first, so the second and further ones of all orders belong to this light:
+//! The share f of scattered light goes on with its source (delta-Eddington), after N = ω f τ scatterings on average at a depth τ. It keeps
+//! its way, but its directions spread: after n scatterings by a lobe with the mean cosine g, and one more towards the eye, the l-th moment
+//! is gˡ⁽ⁿ⁺¹⁾. The other 1 − f has no moments above the first, so this light has all higher ones:
 //!
 //! ```text
 //! Pₙ(μ) = { [H(gⁿ⁺¹, μ) − 1 − 3 gⁿ⁺¹ μ] / g²ⁿ + 1 + 3 g μ } / 4π
 //! ```
 //!
-//! with the phase function H / 4π of Henyey and Greenstein, whose moments are powers of g. n is distributed as Poisson's; in place of the mean
-//! over n stands a power x of g that has its third moment, x = (e^(g N) − 1) / (e^N − 1) with N = ω f τ. Phase functions for n = 1 at all depths
-//! made a ball of 25 1/m before the sun 1.14 times as bright as traced at g = 0.8.
+//! with the phase function H / 4π of Henyey and Greenstein, whose moments are powers of g. n has a Poisson distribution. One power x of g
+//! with the mean third moment, x = (e^(g N) − 1) / (e^N − 1), stands for all n ≥ 1. With n = 1 at all depths a ball of 25 1/m before the sun
+//! was 1.14 times as bright as traced at g = 0.8.
 
 use super::light_chunk::{CHUNK, Lane};
 use crate::render::exp::exp;
@@ -19,17 +19,17 @@ use crate::simd::{Simd, each_level, greatest, least};
 
 /// Points side by side along x.
 pub(super) struct Strip {
-    /// Radiance towards the eye, without that of forward scattered light before [`Strip::add_peak`].
+    /// Radiance towards the eye. [`Strip::add_peak`] adds that of light scattered forward.
     pub sent: [Lane; 3],
-    /// The phase function of light that was scattered forward once before \[1/sr\].
+    /// Phase function of light that was scattered forward once, and then towards the eye \[1/sr\].
     pub peak: Lane,
-    /// Moments above the first, times 4π, of light that was scattered in the rest, once, and then towards the eye.
+    /// Moments above the first, times 4π, of light that was scattered once by the other share 1 − f, and then towards the eye.
     pub rest: Lane,
-    /// Share of the depth that counts for light that goes on with the sun.
+    /// Share of the depth that attenuates light which goes on with the sun.
     pub scale: [Lane; 3],
     /// Depth towards the sun.
     pub depth: Lane,
-    /// Cosine between the ways of the sun's light and of that to the eye.
+    /// Cosine of the angle between the directions of sunlight and of the light to the eye.
     pub cosine: Lane,
 }
 
@@ -41,7 +41,7 @@ impl Default for Strip {
     }
 }
 
-/// Light that was scattered forward before, at one place.
+/// Light at one place that was scattered forward on its way there.
 #[derive(Clone, Copy)]
 pub(super) struct Ahead {
     /// Its share of what would arrive without smoke.
@@ -52,7 +52,7 @@ pub(super) struct Ahead {
     more: f32,
 }
 
-/// Least power of g: of 1 − H(x) − 3 x μ, which falls as x², some digits must be left.
+/// Least power of g. H − 1 − 3 x μ falls as x², and rounding would leave no digits of it.
 const LEAST_POWER: f32 = 0.05;
 
 /// Spread of light that was scattered forward.
@@ -82,8 +82,7 @@ impl Spread {
         self.g > 0.0
     }
 
-    /// Light that was scattered forward before, at a depth towards its source of which the share `scale` counts for it. `clear` is
-    /// exp(−depth).
+    /// Light scattered forward at an optical depth from its source, of which the share `scale` attenuates it. `clear` is exp(−depth).
     #[inline(always)]
     pub fn ahead(&self, [depth, clear, scale]: [f32; 3]) -> Ahead {
         let passed = exp(-scale * depth);
@@ -94,8 +93,7 @@ impl Spread {
         Ahead { arrives, power, more }
     }
 
-    /// Radiance for each unit of irradiance without smoke, of which `peak` is the phase function after one scattering forward \[1/sr\], and
-    /// `rest` as in [`Strip`].
+    /// Radiance for an irradiance of 1 without smoke. `peak`, `rest` and `cosine` are those of [`Strip`].
     #[inline(always)]
     pub fn radiance(&self, ahead: &Ahead, [peak, rest, cosine]: [f32; 3]) -> f32 {
         let more = self.beyond_once(ahead.power, cosine) - ahead.more * self.rest * rest;
@@ -125,7 +123,7 @@ fn higher(lobe: f32, x: f32, cosine: f32) -> f32 {
 }
 
 impl Strip {
-    /// Adds the sun's light that was scattered forward before.
+    /// Adds sunlight that was scattered forward and then towards the eye.
     pub fn add_peak(&mut self, sun: [f32; 3], spread: Spread) {
         add_peak(self, sun, spread);
     }

@@ -287,7 +287,7 @@ impl LightVolume {
                         let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
                         once += share * medium.phase_function(parallel, cosine);
                         if let Some((spread, ahead)) = &ahead {
-                            // The rest has no moments above the first: the fourteen directions have no part in it.
+                            // No higher moments of the other share: only the fourteen directions add some to sunlight.
                             let towards = [medium.peak_phase(parallel * cosine), 0.0, parallel * cosine];
                             for c in 0..3 {
                                 forward[c] += share * spread.radiance(&ahead[c], towards);

@@ -373,8 +373,8 @@ impl Color {
 }
 
 impl FloorBelow {
-    /// One colour below the cubes of level `n`, with a border along x. Beside the box it is open: there light comes up beside the
-    /// first column and beyond the last, above which the level may have cubes too.
+    /// One colour below the cubes of level `n`, with a border along x. The border, and cubes of the level beyond the last column, have the
+    /// open floor.
     fn rows(&self, fine: Dims, level: Dims, n: usize, channel: usize) -> impl Iterator<Item = f32> {
         let below = move |i: usize, count: usize| (i << n).min(count)..((i + 1) << n).min(count);
         let width = level.nx + 2;

@@ -111,8 +111,8 @@ impl GhostRules {
     /// Corrects scalars that were interpolated further beyond inflows than their ghosts lie: they entered later than these say. `back` is
     /// the displacement of each cell. Air that passed two sides was inside after the later of both.
     ///
-    /// Where the flow across a side and that at a cell differ much, the ghost and the trace do not agree about the instant; air holds no
-    /// more than its inflow gives all the same.
+    /// The ghost takes the instant from the flow across the side, the cell from its trace. In uneven flow these differ, so the result is
+    /// clamped to the scalars of the inflow.
     pub fn scale_entered(&self, decay: StepDecay, back: &[[f32; 4]], scalars: &mut [[f32; 4]]) {
         let Layout { dims, .. } = self.layout;
         let n = dims.array();

@@ -473,8 +473,8 @@ impl Search<'_> {
         })
     }
 
-    /// Yields the cells of solids beside a side of the box across `axis`, closed towards it: what a wall or an inflow gave them would be
-    /// lost with them, and the budget and the heat flux of the side would count it.
+    /// Yields the cells of solids beside a side of the box across `axis`, closed towards it. Heat from a wall or an inflow would be cleared
+    /// with these cells, but counted in the budget and in the heat flux of the side.
     fn beneath(&self, axis: usize) -> impl Iterator<Item = Touch> {
         let Frame { layout, periodic, .. } = self.scene.frame;
         let ends = if periodic[axis] { 0..0 } else { 0..2 };

@@ -23,7 +23,7 @@ use crate::solver::{BoundaryCondition, Config, Follow, Solid, SolverError};
 /// Share of the greatest temperature excess below which heat counts as none, as a factor on [`Follow::threshold`].
 const COOLEST: f32 = 10.0;
 
-/// What exceeds the value of a side by less than this share of it may have come from there.
+/// Share of the value of a side that overshoots of the advection may add to what comes from it.
 const OVERSHOOT: f32 = 0.01;
 
 /// Cells of a brick, by which sides move.
