@@ -3,6 +3,7 @@
 
 mod emitters;
 mod environment;
+mod environment_suns;
 mod framing;
 mod invalid_look;
 pub(crate) mod light_points;

@@ -337,7 +337,7 @@ fn a_mirrored_scene_has_a_mirrored_picture() {
 
 /// The ball in the light of a picture of the whole sphere.
 fn in_environment(extinction: f32, of: impl Fn([f32; 3]) -> f32) -> Look {
-    let (width, height) = (64, 32);
+    let (width, height) = (256, 128);
     let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
     let texels = (0..width * height).map(|n| [of(plain.direction(n % width, n / width)); 3]).collect();
     let sphere = Sphere::new(width, height, texels).map(std::sync::Arc::new);
@@ -368,6 +368,19 @@ fn an_environment_lights_smoke_as_traced() {
     let mut renderer = CpuRenderer::new();
     let marched = picture(&mut renderer, &snapshot, &bright);
     off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1).within("environment", 0.08, 0.2);
+}
+
+/// A small sun in an environment. Spread over its harmonics it was SEEN.
+#[test]
+fn a_sun_in_an_environment_lights_as_traced_and_casts_a_shadow() {
+    let snapshot = shape("ball");
+    let toward = |d: [f32; 3]| 0.64 * d[0] + 0.6 * d[1] + 0.48 * d[2];
+    // 6° across.
+    let lit = in_environment(25.0, |d| if toward(d) > 0.9986 { 800.0 } else { 0.2 });
+    let lit = Look { floor: Some([0.4; 3]), ..lit };
+    let mut renderer = CpuRenderer::new();
+    let marched = picture(&mut renderer, &snapshot, &lit);
+    off(&marched, &two_traced(&mut renderer, &snapshot, &lit, 32), 1).within("sun", 0.05, 0.12);
 }
 
 /// Lights around a ball of smoke, by name.

@@ -3,6 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::{Light, environment_suns};
+
 /// Light from all around, in place of sky and ground.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
@@ -25,12 +27,13 @@ impl Default for Environment {
 /// A picture of the whole sphere: longitude across, latitude down, straight up in its first row. Its middle is seen along −z.
 #[derive(Clone, Debug)]
 pub struct Sphere {
-    width: usize,
-    height: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
     /// Linear radiance, rows from the top.
     texels: Vec<[f32; 3]>,
     /// Stands for the contents in comparisons.
     stamp: u64,
+    suns: Vec<Light>,
     moments: [Moments; 3],
     /// Sums of radiance times solid angle: of all rows up to each, and of the texels of each row up to each.
     rows: Vec<f32>,
@@ -72,6 +75,7 @@ impl Sphere {
             height,
             texels,
             stamp: 0,
+            suns: Vec::new(),
             moments: Default::default(),
             rows: Vec::new(),
             columns: Vec::new(),
@@ -85,7 +89,9 @@ impl Sphere {
             texel.map(f32::to_bits).hash(&mut hasher);
         }
         sphere.stamp = hasher.finish();
-        sphere.project();
+        let mut rest = sphere.texels.clone();
+        sphere.suns = environment_suns::separate(&sphere, &mut rest);
+        sphere.moments = sphere.project(&rest);
         sphere.accumulate();
         Some(sphere)
     }
@@ -101,23 +107,32 @@ impl Sphere {
         (self.width, self.height, self.texels) = (width, height, texels);
     }
 
-    fn project(&mut self) {
+    fn project(&self, texels: &[[f32; 3]]) -> [Moments; 3] {
         let mut sums = [[0.0_f64; 10]; 3];
         for y in 0..self.height {
             let share = f64::from(self.solid_angle(y)) / (4.0 * std::f64::consts::PI);
             for x in 0..self.width {
                 let [a, b, c] = self.direction(x, y);
                 let terms = [1.0, a, b, c, a * a, b * b, c * c, a * b, a * c, b * c];
-                for (sums, radiance) in sums.iter_mut().zip(self.texels[y * self.width + x]) {
+                for (sums, radiance) in sums.iter_mut().zip(texels[y * self.width + x]) {
                     let light = share * f64::from(radiance);
                     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += light * f64::from(term));
                 }
             }
         }
-        self.moments = sums.map(|sums| {
+        sums.map(|sums| {
             let [mean, x, y, z, second @ ..] = sums.map(|x| x as f32);
             Moments { mean, first: [x, y, z], second }
-        });
+        })
+    }
+
+    /// Radiance of `texels` over the sphere, all colours together.
+    pub(super) fn total(&self, texels: &[[f32; 3]]) -> f32 {
+        let row = |y: usize| {
+            let texels = &texels[y * self.width..][..self.width];
+            texels.as_flattened().iter().map(|&x| f64::from(x)).sum::<f64>() * f64::from(self.solid_angle(y))
+        };
+        (0..self.height).map(row).sum::<f64>() as f32
     }
 
     fn accumulate(&mut self) {
@@ -133,7 +148,12 @@ impl Sphere {
         }
     }
 
-    /// Means over the sphere, for each colour.
+    /// Its small bright parts, as suns.
+    pub fn suns(&self) -> &[Light] {
+        &self.suns
+    }
+
+    /// Means over the sphere without its suns, for each colour.
     pub fn moments(&self) -> &[Moments; 3] {
         &self.moments
     }

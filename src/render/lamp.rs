@@ -68,7 +68,8 @@ impl Lamp {
         Self::of(&Light { emitter, color: look.sun, strength: 1.0 })
     }
 
-    fn of(light: &Light) -> Self {
+    /// A light.
+    pub fn of(light: &Light) -> Self {
         let color = light.color.map(|x| x * light.strength);
         let kind = match light.emitter {
             Emitter::Sun { direction, size } => Kind::Sun {

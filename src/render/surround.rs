@@ -1,6 +1,6 @@
-//! The light of an environment: its low harmonics for smoke and floor, its picture for paths and the background.
+//! The light of an environment: suns and low harmonics of the rest for smoke and floor, its picture for paths and the background.
 //!
-//! Means over the sphere of L, of L Ω and of L Ω Ωᵀ hold all harmonics up to the second degree: the radiance without finer detail is
+//! Means of the rest over the sphere of L, of L Ω and of L Ω Ωᵀ hold all harmonics up to the second degree: the radiance without finer detail is
 //!
 //! ```text
 //! L₂(Ω) = M₀ + 3 M₁·Ω + ½ (15 Ω·M₂Ω − 5 M₀)
@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crate::look::{Environment, Moments, Sphere};
+use crate::look::{Emitter, Environment, Light, Moments, Sphere};
 
 /// An environment, turned.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,12 +63,23 @@ impl Surround {
         self.sphere.radiance(self.to_picture(from)).map(|x| self.strength * x)
     }
 
-    /// Radiance from a direction without detail, one colour.
+    /// Its small bright parts, as lights.
+    pub fn suns(&self) -> impl Iterator<Item = Light> {
+        self.sphere.suns().iter().filter_map(|sun| match sun.emitter {
+            Emitter::Sun { direction, size } => {
+                let emitter = Emitter::Sun { direction: self.to_world(direction), size };
+                Some(Light { emitter, color: sun.color, strength: self.strength })
+            }
+            _ => None,
+        })
+    }
+
+    /// Radiance of all but the suns from a direction, without detail, one colour.
     pub fn smooth(&self, c: usize, from: [f32; 3]) -> f32 {
         self.degrees(c, from, [1.0, 1.0]).max(0.0)
     }
 
-    /// Radiance that a white surface with a normal sends.
+    /// Radiance that a white surface with a normal sends, without light of the suns.
     pub fn on_white(&self, normal: [f32; 3]) -> [f32; 3] {
         std::array::from_fn(|c| self.degrees(c, normal, [2.0 / 3.0, 0.25]).max(0.0))
     }
@@ -84,7 +95,7 @@ impl Surround {
         mean + once * 3.0 * along + twice * (7.5 * square - 2.5 * mean)
     }
 
-    /// The mean radiance of one colour, and the mean of radiance times the direction that light goes.
+    /// The mean radiance of one colour without the suns, and the mean of radiance times the direction that light goes.
     pub fn moments(&self, c: usize) -> (f32, [f32; 3]) {
         (self.moments[c].mean, self.moments[c].first.map(|x| -x))
     }

@@ -29,9 +29,10 @@ pub(in crate::render) struct Lit {
 }
 
 impl LightVolume {
-    /// Takes over the lights of a look.
+    /// Takes over the lights of a look, and suns of its environment.
     pub(super) fn gather_lamps(&mut self, look: &Look, medium: &Medium) {
-        let lit = Lamp::all(look).into_iter().map(|lamp| {
+        let suns = medium.around.iter().flat_map(|around| around.suns());
+        let lit = Lamp::all(look).into_iter().chain(suns.map(|sun| Lamp::of(&sun))).map(|lamp| {
             let depth = self.depth_to(&lamp, medium);
             let shade = self.shade_of(&lamp, Vec::new());
             Lit { lamp, depth, shade }
