@@ -390,6 +390,40 @@ mod tests {
         assert!(apart < if solids.is_empty() { 2e-5 } else { 2e-4 }, "{apart}");
     }
 
+    /// Ghosts beyond the inflow held the smoke of the step before where solids move, and what came in too little was taken from all smoke.
+    #[test]
+    fn smoke_comes_in_beside_a_moving_solid_as_beside_one_that_stands() {
+        for heat in [false, true] {
+            let came = |to: f32| {
+                let air = Inflow { velocity: [0.0, -0.9, 0.0], scalars: [0.0; 4] };
+                let closed = [BoundaryCondition::Closed; 2];
+                let sides = [closed, [BoundaryCondition::Open, BoundaryCondition::Inflow(air)], closed];
+                let still = Params { heat_buoyancy: 0.0, ..Params::default() };
+                let mut solver = solver([8, 16, 8], sides, Default::default(), still);
+                let late = |time: f64, _| if time > 0.2 { 1.0 } else { 0.0 };
+                solver.set_profiles(vec![profile([1, 1], if heat { 6 } else { 3 }, late)]);
+                let plate = Solid::new(Shape::Box { size: [0.5, 0.2, 0.5] }, [0.4, 1.3, 0.4]);
+                let keyframes = vec![(0.0, plate.position), (1.0, [0.4, 1.3, to])];
+                solver.set_solids(vec![Solid { keyframes, ..plate }]).unwrap();
+                solver.fill(|c, _| if c == 1 { -0.9 } else { 0.0 }, |_| [0.0; 4]);
+                for _ in 0..8 {
+                    solver.step(1.0 / 24.0).unwrap();
+                }
+                let stats = solver.stats();
+                [
+                    stats.mass[0] + stats.left.unwrap()[0],
+                    stats.heat + stats.left.unwrap()[3],
+                    stats.mass[0],
+                    stats.heat,
+                ]
+            };
+            let (still, moving) = (came(0.4), came(0.36));
+            let c = if heat { 1 } else { 0 };
+            assert!(moving[c].abs() < 1e-5 * moving[c + 2], "the budget of {moving:?}");
+            assert!((moving[c + 2] / still[c + 2] - 1.0).abs() < 0.01, "{moving:?} and {still:?}");
+        }
+    }
+
     #[test]
     fn a_profile_that_is_the_same_everywhere_is_the_constant() {
         let (closed, still) = (BoundaryCondition::Closed, BoundaryCondition::NoSlip([0.0; 3]));

@@ -228,9 +228,13 @@ impl Near {
 
     /// Writes the values, each times `decay`, into the field.
     pub fn put(&self, decay: &[f32; 4], field: &mut [[f32; 4]]) {
-        for (&(at, _), value) in self.cells.iter().zip(&self.values) {
-            field[at as usize] =
-                std::array::from_fn(|c| (value[c] * decay[c]).clamp(-SCALAR_LIMIT, SCALAR_LIMIT));
+        self.each_put(decay, |at, _, value| field[at as usize] = value);
+    }
+
+    /// Calls `f` with each cell, the solid near it and its value times `decay`.
+    pub fn each_put(&self, decay: &[f32; 4], mut f: impl FnMut(u32, u16, [f32; 4])) {
+        for (&(at, solid), value) in self.cells.iter().zip(&self.values) {
+            f(at, solid, std::array::from_fn(|c| (value[c] * decay[c]).clamp(-SCALAR_LIMIT, SCALAR_LIMIT)));
         }
     }
 }
@@ -251,7 +255,7 @@ fn neighbours(frame: &Frame, at: usize, mut f: impl FnMut(usize)) {
     }
 }
 
-fn index_of(layout: Layout, at: usize) -> [isize; 3] {
+pub(super) fn index_of(layout: Layout, at: usize) -> [isize; 3] {
     let g = GHOST as isize;
     [at % layout.row, at % layout.plane / layout.row, at / layout.plane].map(|x| x as isize - g)
 }

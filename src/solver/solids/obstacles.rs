@@ -4,7 +4,7 @@ use super::drag::Drag;
 use super::faces::Scene;
 use super::frame::Frame;
 use super::momentum::{Arms, Momentum};
-use super::near::{Near, Shift, WalkInput};
+use super::near::{Near, Shift, WalkInput, index_of};
 use super::uncovered::Uncovered;
 use super::voxels::{CutFaces, SOLID, Voxels};
 use super::{Solid, SolidPose};
@@ -47,6 +47,7 @@ pub struct Obstacles {
     uncovered: Uncovered,
     have_moved: bool,
     near: Near,
+    losses: Losses,
     /// Motion of each solid in this step.
     shifts: Vec<Shift>,
     /// Surface links of viscosity and diffusion; made on first use.
@@ -57,6 +58,23 @@ pub struct Obstacles {
     pressure_forces: Vec<[f64; 3]>,
     /// Heat that each has given to the air in the same time \[K cells\].
     heat: Vec<f64>,
+}
+
+/// Losses of each scalar around the solids.
+struct Losses {
+    /// Of each plane of cells, solid by solid.
+    planes: Vec<[f64; 4]>,
+    /// Of each solid.
+    solids: Vec<[f64; 4]>,
+    /// Numbers of the solids.
+    all: Vec<u16>,
+}
+
+impl Losses {
+    fn new(planes: usize, solids: usize) -> Self {
+        let [planes, each] = [planes * solids, solids].map(|count| vec![[0.0; 4]; count]);
+        Self { planes, solids: each, all: (0..solids as u16).collect() }
+    }
 }
 
 /// Poses at one instant, and momentum gained from the air and heat given to it since the step began.
@@ -90,6 +108,7 @@ impl Obstacles {
         let voxels = Voxels::new(frame, &poses, known);
         let ranges = [0, 1, 2].map(|component| walls.face_ranges(component));
         let shifts = vec![Shift::default(); poses.len()];
+        let losses = Losses::new(layout.dims.nz, poses.len());
         let momentum = Momentum::new(poses.len());
         // Once as deep as ever, so that there is room when the air is as fast.
         let mut near = Near::new(layout);
@@ -108,6 +127,7 @@ impl Obstacles {
             uncovered: Uncovered::default(),
             have_moved: false,
             near,
+            losses,
             shifts,
             drag: None,
             pressure_forces: momentum.linear.clone(),
@@ -395,6 +415,36 @@ impl Obstacles {
         self.empty(field);
     }
 
+    /// Counts what the cells near each solid, and those inside, lose of each scalar by [`put`](Self::put).
+    pub fn count_losses(&mut self, decay: &[f32; 4], field: &[[f32; 4]]) {
+        let Self { losses: Losses { planes, solids, all }, frame, ranks, poses, near, voxels, .. } = self;
+        let (layout, count) = (frame.layout, all.len());
+        planes.fill([0.0; 4]);
+        let mut add = |at: u32, solid: u16, after: [f32; 4]| {
+            let plane = index_of(layout, at as usize)[2] as usize;
+            let (sum, before) = (&mut planes[plane * count + usize::from(solid)], field[at as usize]);
+            (0..4).for_each(|c| sum[c] += f64::from(before[c]) - f64::from(after[c]));
+        };
+        near.each_put(decay, &mut add);
+        let scene = Scene { frame: *frame, poses };
+        for &at in voxels.inside.iter().filter(|&&at| frame.is_own(at)) {
+            if field[at as usize] != [0.0; 4] {
+                let middle = index_of(layout, at as usize).map(|x| (x as f32 + 0.5) * frame.h);
+                add(at, scene.nearest(all, middle).1, [0.0; 4]);
+            }
+        }
+        ranks.gather(planes, count);
+        for (solid, sum) in solids.iter_mut().enumerate() {
+            let own = planes.iter().skip(solid).step_by(count);
+            *sum = own.fold([0.0; 4], |sum, plane| [0, 1, 2, 3].map(|c| sum[c] + plane[c]));
+        }
+    }
+
+    /// Losses around each solid, as last counted.
+    pub fn losses(&self) -> &[[f64; 4]] {
+        &self.losses.solids
+    }
+
     /// Clears cells inside solids.
     pub fn empty(&self, field: &mut [[f32; 4]]) {
         self.voxels.inside.iter().for_each(|&at| field[at as usize] = [0.0; 4]);
@@ -457,6 +507,7 @@ impl Saved for Obstacles {
         // `before`, `have_moved` and `shifts` belong to the finished step; the rest follows from the poses.
         let Self {
             solids: _,
+            losses: _,
             frame: _,
             ranks: _,
             window: _,

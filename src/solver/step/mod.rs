@@ -1,6 +1,7 @@
 //! The solver: its fields, and the step that advances them.
 
 mod access;
+mod balance;
 pub mod captured_state;
 mod diffused_fields;
 pub mod distribution;

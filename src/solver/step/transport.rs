@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::balance::{balance, restore_around};
 use super::fields::{Fields, SmokeFields};
 use super::measure;
 use crate::grid::{Faces, GHOST, Layout};
@@ -12,7 +13,6 @@ use crate::solver::sides::GhostRules;
 use crate::solver::sides::entering::StepDecay;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
-use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{Advection, TraceOrder};
 
@@ -147,6 +147,10 @@ impl Fields {
         }
         let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
+        // Ghosts beyond sides that vary hold what entered in the last step.
+        if !smoke.walls.tables().is_empty() {
+            smoke.walls.fill_scalars(smoke.scalars, smoke.velocity);
+        }
         if scheme != Advection::Conservative {
             scale_entering(smoke.walls, decay, finer * steps, smoke.scalars, smoke.velocity);
             smoke.walls.ranks().exchange(smoke.layout, [smoke.scalars], halo);
@@ -211,7 +215,7 @@ impl SmokeFields<'_> {
     }
 
     /// The conservative scheme. Around solids that have moved, back-traces that do not pass through them
-    /// correct it, and all scalars are scaled to keep their sums.
+    /// correct it, and scalars there are scaled to keep their sums.
     fn sweep_scalars(&mut self, decay: &[f32; 4], steps: f32, cfl: f32, halt: &Halt) {
         let Self {
             layout,
@@ -261,8 +265,10 @@ impl SmokeFields<'_> {
             obstacles.voxels.cuts.restore(velocity);
         }
         if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
+            obstacles.count_losses(decay, scalars);
             obstacles.put(decay, scalars);
             bricks.forget();
+            restore_around(walls.ranks(), &obstacles.scene(), obstacles.losses(), scalars, sums);
             let kept = measure::contents(*layout, walls.ranks(), scalars, sums);
             balance(*layout, walls.ranks(), after, kept, scalars, sums);
         }
@@ -368,56 +374,6 @@ fn planes(cells: f32, layout: Layout) -> usize {
 fn fastest(layout: Layout, field: &[f32]) -> f32 {
     let planes = field[layout.own()].par_chunks(layout.plane);
     planes.map(|plane| plane.iter().fold(0.0, |most: f32, x| most.max(x.abs()))).reduce(|| 0.0, f32::max)
-}
-
-/// The most by which [`balance`] scales a scalar in one step. A solid that fills the width of the smoke and
-/// lies along the grid covers a whole layer of it at once.
-const MOST: f64 = 2.0;
-/// Limit of one factor for temperatures of both signs: a sum that cancels says little about them.
-const MOST_OF_BOTH_SIGNS: f64 = 1.05;
-/// The most by which temperatures of each sign are scaled beyond it.
-const MOST_OF_EACH_SIGN: f64 = 0.5;
-
-/// Scales the scalars to their required sums: losses and gains at a moving solid are spread over the box (the
-/// accounting of West 2007, for the whole box at once).
-fn balance(
-    layout: Layout,
-    ranks: &Ranks,
-    should: [f64; 4],
-    holds: [f64; 4],
-    scalars: &mut [[f32; 4]],
-    partials: &mut [[f64; 4]],
-) {
-    let ratio = [0, 1, 2, 3].map(|c| should[c] / holds[c]);
-    let within = |ratio: f64, most: f64| (1.0 / most..=most).contains(&ratio);
-    let mut factor = ratio.map(|ratio| if ratio > 0.0 { ratio.clamp(1.0 / MOST, MOST) as f32 } else { 1.0 });
-    if !within(ratio[3], MOST_OF_BOTH_SIGNS) {
-        let [hot, cold] = hot_and_cold(layout, ranks, scalars, partials);
-        if hot.min(cold) > 0.01 * hot.max(cold) {
-            factor[3] = 1.0;
-            // Hot air becomes hotter and cold air warmer, or both colder.
-            let by =
-                ((should[3] - holds[3]) / (hot + cold)).clamp(-MOST_OF_EACH_SIGN, MOST_OF_EACH_SIGN) as f32;
-            scalars[layout.own()].par_iter_mut().for_each(|cell| cell[3] += by * cell[3].abs());
-        }
-    }
-    if factor != [1.0; 4] {
-        scalars[layout.own()]
-            .par_chunks_mut(layout.plane)
-            .for_each(|plane| advect::scale_row(&factor, SCALAR_LIMIT, plane));
-    }
-}
-
-/// Sums of the temperatures above 0, and of those below it without their sign.
-fn hot_and_cold(layout: Layout, ranks: &Ranks, scalars: &[[f32; 4]], partials: &mut [[f64; 4]]) -> [f64; 2] {
-    row_passes::reduce(layout, partials, |sum, j, k| {
-        for cell in &scalars[layout.start(j, k)..][..layout.dims.nx] {
-            sum[0] += f64::from(cell[3].max(0.0));
-            sum[1] += f64::from(cell[3].min(0.0).abs());
-        }
-    });
-    ranks.gather(partials, 1);
-    [0, 1].map(|sign| partials.iter().map(|plane| plane[sign]).sum())
 }
 
 fn interpolation(scheme: Advection) -> Interpolation {
