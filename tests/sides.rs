@@ -268,3 +268,24 @@ fn a_solid_in_an_edge_depends_little_on_the_order_of_axes() {
         }
     }
 }
+
+/// Nearest was the image of the centre of a vortex, not that of its axis: the force jumped where an oblique axis crosses a side.
+#[test]
+fn an_oblique_vortex_is_the_same_all_along_its_axis() {
+    let n = 16;
+    let config = config([n, n, 4], 0.1, all(BoundaryCondition::Periodic), Advection::Conservative);
+    let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+    let diagonal = std::f32::consts::FRAC_1_SQRT_2;
+    let axis = [diagonal, diagonal, 0.0];
+    let field = ForceField::Vortex { center: [0.77, 0.8, 0.2], axis, radius: 0.2, strength: 1.0 };
+    solver.set_forces(vec![Force::new(field)]).unwrap();
+    advance(&mut solver, 0.01, 1);
+    let speed =
+        |i: usize, j: usize| solver.velocity()[2][solver.layout().at((i % n) as isize, (j % n) as isize, 1)];
+    let places = (0..n).flat_map(|j| (0..n).map(move |i| (i, j)));
+    let greatest = places.clone().map(|(i, j)| speed(i, j).abs()).fold(0.0, f32::max);
+    for (i, j) in places {
+        let jump = (speed(i + 1, j + 1) - speed(i, j)).abs();
+        assert!(greatest > 1e-3 && jump < 0.01 * greatest, "{i}, {j}: {jump} of {greatest}");
+    }
+}

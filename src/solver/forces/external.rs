@@ -359,6 +359,8 @@ struct Placed {
     /// before the first on. Across periodic sides the shorter distance.
     faces: [Vec<f32>; 3],
     cells: [Vec<f32>; 3],
+    /// Across periodic sides: axis × (place of another image of the centre of a vortex − the centre) \[m\].
+    images: Vec<[f32; 3]>,
 }
 
 impl Placed {
@@ -380,8 +382,31 @@ impl Placed {
             within: force.within.as_ref().map(|region| Cover::faces(grid, region)),
             faces: [0, 1, 2].map(|a| table(a, 0.0, n[a] + 1)),
             cells: [0, 1, 2].map(|a| table(a, -0.5, n[a] + 2)),
+            images: images(grid, &force.field),
         }
     }
+}
+
+/// Images of the axis of a vortex, see [`Placed::images`]. Along one of the axes of the grid the nearest image of its centre has the nearest one of
+/// its axis.
+fn images(grid: &Grid, field: &ForceField) -> Vec<[f32; 3]> {
+    let ForceField::Vortex { axis, .. } = *field else { return vec![] };
+    if axis.iter().filter(|&&x| x != 0.0).count() < 2 {
+        return vec![];
+    }
+    let n = grid.layout.dims.array();
+    let length = [0, 1, 2].map(|a| if grid.periodic[a] { n[a] as f32 * grid.h } else { 0.0 });
+    let place = |image: usize| [image % 3, image / 3 % 3, image / 9].map(|x| x as f32 - 1.0);
+    let places = (0..27).map(place).map(|image| [0, 1, 2].map(|a| image[a] * length[a]));
+    let mut found: Vec<[f32; 3]> = places.map(|place| cross(axis, place)).collect();
+    found.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+    found.dedup();
+    found.retain(|image| *image != [0.0; 3]);
+    found
+}
+
+fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// A batch of faces of a row.
@@ -525,17 +550,19 @@ impl Pass<'_> {
         batch: &mut Batch,
         count: usize,
     ) {
-        let Placed { faces, cells, .. } = self.placed;
+        let Placed { faces, cells, images, .. } = self.placed;
         let apart = |a: usize, i: usize| if a == self.component { faces[a][i] } else { cells[a][i + 1] };
+        let squared =
+            |around: [f32; 3]| around[0] * around[0] + around[1] * around[1] + around[2] * around[2];
         let (c, [y, z]) = (self.component, [apart(1, at[1]), apart(2, at[2])]);
         for n in 0..count {
             let d = [apart(0, at[0] + n), y, z];
-            let around = [
-                axis[1] * d[2] - axis[2] * d[1],
-                axis[2] * d[0] - axis[0] * d[2],
-                axis[0] * d[1] - axis[1] * d[0],
-            ];
-            let squared = around[0] * around[0] + around[1] * around[1] + around[2] * around[2];
+            let own = cross(axis, d);
+            let around = images.iter().fold(own, |nearest, image| {
+                let other = [0, 1, 2].map(|a| own[a] - image[a]);
+                if squared(other) < squared(nearest) { other } else { nearest }
+            });
+            let squared = squared(around);
             batch.vector[n] = 2.0 * strength * radius * around[c] / (radius * radius + squared);
             batch.hold[n] = if squared > 0.0 { around[c] * around[c] / squared } else { 0.0 };
         }
