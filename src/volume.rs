@@ -175,7 +175,7 @@ pub fn write_vdb(
     let mut add = |wanted: &[Field], name, values| {
         if has(wanted) {
             let lattice = if wanted[0].is_of_smoke() { &smoke } else { air };
-            let grid = vdb::Grid::new(name, f64::from(lattice.h), lattice.topology(), values);
+            let grid = vdb::Grid::new(name, in_decimals(lattice.h), lattice.topology(), values);
             grids.push((vdb::Grid { half: options.half, ..grid }, lattice));
         }
     };
@@ -247,6 +247,11 @@ struct Voxels<'a> {
     h: f32,
 }
 
+/// The double that reads like `h`. A scene says 0.03, which as a single float is 0.0299999993.
+fn in_decimals(h: f32) -> f64 {
+    h.to_string().parse().expect("a number reads as one")
+}
+
 /// Encodes grids and writes them with the metadata of the frame.
 fn write_grids(
     file: impl Write,
@@ -255,7 +260,7 @@ fn write_grids(
     options: VdbOptions,
 ) -> io::Result<()> {
     let encode = |(name, values, Voxels { topology, h }): &(&str, Values, Voxels)| {
-        vdb::Grid { half: options.half, ..vdb::Grid::new(name, f64::from(*h), topology, *values) }.encode()
+        vdb::Grid { half: options.half, ..vdb::Grid::new(name, in_decimals(*h), topology, *values) }.encode()
     };
     let encoded: Vec<_> = grids.par_iter().map(encode).collect();
     vdb::write(file, &about(frame, time, options), &encoded)
@@ -354,6 +359,13 @@ impl<'a> Volume<'a> {
             cells.into_iter().all(|(cell, n)| (0..n as isize).contains(&cell))
         };
         !corners.into_iter().flatten().all(is_within)
+    }
+
+    /// Number of active voxels that the grid of `field` says it has.
+    pub fn active_voxels(&self, field: Field) -> Option<u64> {
+        let grid = self.reader.grid(self.grid(field)?).ok()?;
+        let (_, count) = grid.metadata.iter().find(|(name, _)| name == "file_voxel_count")?;
+        if let Meta::Long(count) = count { u64::try_from(*count).ok() } else { None }
     }
 
     /// Whether `field` can be read from it.

@@ -50,9 +50,18 @@ impl RunFlow {
         let flow = Self { folder, frames, h, rate, known: vec![] };
         // Those up to the first one at or after the last instant: a pass may take hours until it comes to them.
         let needed = flow.frames.list.partition_point(|&frame| frame < last) + 1;
+        let mut least = 1.0_f64;
         for &frame in flow.frames.list.iter().take(needed) {
             let (_, mut stored) = flow.open(frame)?;
             VELOCITY.into_iter().try_for_each(|field| stored.check(field, &scene.config))?;
+            least = stored.filled(Field::U, &scene.config).map_or(least, |filled| least.min(filled));
+        }
+        if least < 1.0 {
+            tracing::warn!(
+                "the frames have the velocity only where there was smoke or heat, at least {:.0} % of the box; other air counts as at rest, \
+                 and moves the smoke too little. Simulate with --format npz, or for volumes with --fields u,v,w",
+                100.0 * least
+            );
         }
         Ok(flow)
     }

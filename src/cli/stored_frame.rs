@@ -89,6 +89,13 @@ impl StoredFrame {
         }
     }
 
+    /// Share of the cells of a box of `config` in which it has a value of `field`, if it says so.
+    pub fn filled(&self, field: Field, config: &Config) -> Option<f64> {
+        let Self::Vdb(_, bytes) = self else { return Some(1.0) };
+        let active = Volume::read(bytes).ok()?.active_voxels(field)?;
+        Some(active as f64 / field.grid(config).0.cells() as f64)
+    }
+
     /// Reads a field of a box of `config`.
     pub fn array(&mut self, field: Field, config: &Config) -> Result<Array, CliError> {
         self.require(field)?;
