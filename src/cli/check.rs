@@ -72,11 +72,14 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Loads the scene, and reads the values of its initial fields once: a run would fail on a NaN among them.
+/// Loads the scene, reads the values of its initial fields once, and tries its sides up to the last of the frames: a run would fail on a NaN
+/// among them.
 fn scene(args: &CheckArgs, common: &Common) -> Result<Scene, CliError> {
     let share = args.ranks.map_or(common.share, |ranks| Share::elsewhere(ranks.into()));
     let scene = Common { share, ..common.clone() }.scene(&args.scene, &[])?;
     scene.check_stored_fields().map_err(|error| CliError::Scene(SceneError::Initial(error)))?;
+    let end = f64::from(args.frames.last) / f64::from(scene.time.frame_rate);
+    scene.check_sides_until(end).map_err(CliError::Request)?;
     Ok(scene)
 }
 

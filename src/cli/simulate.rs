@@ -343,6 +343,7 @@ impl Job<'_> {
     /// Refuses what the scene cannot give.
     fn check(&self) -> Result<(), CliError> {
         let (config, options) = (&self.scene.config, &self.options);
+        self.scene.check_sides_until(self.end()).map_err(CliError::Request)?;
         match () {
             () if config.frozen && options.fields.contains(&Field::Pressure) => {
                 Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
@@ -356,9 +357,14 @@ impl Job<'_> {
         }
     }
 
+    /// Instant of the last frame \[s\].
+    fn end(&self) -> f64 {
+        f64::from(self.options.frames.last) / f64::from(self.scene.time.frame_rate)
+    }
+
     /// Refuses a mean that begins at or after the end of the run: hours later there would be none.
     fn check_mean(&self) -> Result<(), CliError> {
-        let end = f64::from(self.options.frames.last) / f64::from(self.scene.time.frame_rate);
+        let end = self.end();
         match self.options.mean_from {
             Some(from) if from >= end => Err(CliError::Request(format!(
                 "--mean-from {from}: the run ends at {end} s, with frame {}; begin earlier, or give a later last frame",

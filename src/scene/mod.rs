@@ -197,6 +197,16 @@ impl Scene {
         initial::check_values(&self.initial, &self.config)
     }
 
+    /// Tries the formulas of the sides at a few instants up to `end` \[s\]: a run would fail when it comes to a value out of range.
+    ///
+    /// # Errors
+    /// In words: the first such value.
+    pub fn check_sides_until(&self, end: f64) -> Result<(), String> {
+        let instants = [0.1, 1.0, 10.0].into_iter().filter(|&time| time < end).chain([end]);
+        let wrong = |time| side_tables::wrong_value(&self.side_formulas, &self.config, time);
+        instants.into_iter().find_map(wrong).map_or(Ok(()), |wrong| Err(wrong.message))
+    }
+
     /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         self.empty_solver_on(None)

@@ -167,8 +167,8 @@ fn invalid_scenes_are_refused_at_their_line() {
             "y_min cannot move across itself",
         ),
         (
-            "[domain]\nwalls = { y_min = { closed = { temperature = '1 / (t - 1)' } } }",
-            "y_min: the formula of temperature gives inf at [0.0, 0.0, 0.0] m and 1 s",
+            "[domain]\nwalls = { y_min = { closed = { temperature = '1 / t' } } }",
+            "y_min: the formula of temperature gives inf at [0.0, 0.0, 0.0] m and 0 s",
         ),
         ("[domain]\nwalls = { x_min = { inflow = { velocity = ['nan', 0, 0] } } }", "unknown name `nan`"),
         ("[domain]\nwalls = { x_min = { inflow = { velocity = ['1e30', 0, 0] } } }", "gives 1e30"),

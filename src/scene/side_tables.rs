@@ -88,51 +88,56 @@ pub fn resolve(walls: Option<&Spanned<Walls>>, text: &Text) -> Result<Sides> {
     Ok(sides)
 }
 
-/// Refuses what formulas give that no side may have, at some points of the sides of a box and at some instants.
+/// A value that no side may have.
+pub struct WrongValue<'a> {
+    side: &'a SideFormulas,
+    quantity: usize,
+    /// What is wrong, in words.
+    pub message: String,
+}
+
+/// The first value out of its range that formulas give at an instant \[s\], at some points of the sides of a box.
+pub fn wrong_value<'a>(sides: &'a [SideFormulas], config: &Config, time: f64) -> Option<WrongValue<'a>> {
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
+    let share = |n: usize| n as f32 / 8.0;
+    sides.iter().find_map(|side| {
+        let others = [(side.axis + 1) % 3, (side.axis + 2) % 3];
+        let point = |n: usize| {
+            let mut at = [side.end as f32 * extent[side.axis]; 3];
+            others.into_iter().zip([n % 9, n / 9]).for_each(|(a, part)| at[a] = share(part) * extent[a]);
+            at
+        };
+        let points: Vec<[f32; 3]> = (0..81).map(point).collect();
+        let mut values = vec![0.0; points.len()];
+        side.formulas.iter().find_map(|&(quantity, _)| {
+            side.fill(quantity, time, &points, &mut values);
+            let range = range(quantity);
+            let at = values.iter().position(|value| !range.contains(value))?;
+            let message = format!(
+                "domain.walls: {}: the formula of {} gives {:?} at {:?} m and {time} s; it may be {} to {}",
+                name(side.axis, side.end),
+                NAMES[quantity],
+                values[at],
+                points[at],
+                range.start(),
+                range.end()
+            );
+            Some(WrongValue { side, quantity, message })
+        })
+    })
+}
+
+/// Refuses what formulas give at the start that no side may have.
 pub fn check_values(
     walls: Option<&Spanned<Walls>>,
     sides: &[SideFormulas],
     config: &Config,
     text: &Text,
 ) -> Result<()> {
-    let extent = config.dims.array().map(|n| n as f32 * config.h);
-    for side in sides {
-        for (quantity, _) in &side.formulas {
-            let share = |n: usize| n as f32 / 8.0;
-            let points: Vec<[f32; 3]> = (0..81)
-                .map(|n| {
-                    let mut at = [side.end as f32 * extent[side.axis]; 3];
-                    for (other, part) in
-                        [(side.axis + 1) % 3, (side.axis + 2) % 3].into_iter().zip([n % 9, n / 9])
-                    {
-                        at[other] = share(part) * extent[other];
-                    }
-                    at
-                })
-                .collect();
-            let mut values = vec![0.0; points.len()];
-            for time in [0.0, 0.1, 1.0, 10.0] {
-                side.fill(*quantity, time, &points, &mut values);
-                let range = range(*quantity);
-                if let Some(at) = values.iter().position(|value| !range.contains(value)) {
-                    let name = name(side.axis, side.end);
-                    let message = format!(
-                        "domain.walls: {name}: the formula of {} gives {:?} at {:?} m and {time} s; it may be {} to {}",
-                        NAMES[*quantity],
-                        values[at],
-                        points[at],
-                        range.start(),
-                        range.end()
-                    );
-                    let read = walls.and_then(|walls| walls.get_ref().sides[side.axis][side.end].as_ref());
-                    let written = read.and_then(|read| read.written(*quantity));
-                    let span = written.map(Spanned::span).or(walls.map(Spanned::span));
-                    return Err(text.problem(span.unwrap_or(0..0), message));
-                }
-            }
-        }
-    }
-    Ok(())
+    let Some(WrongValue { side, quantity, message }) = wrong_value(sides, config, 0.0) else { return Ok(()) };
+    let read = walls.and_then(|walls| walls.get_ref().sides[side.axis][side.end].as_ref());
+    let span = read.and_then(|read| read.written(quantity)).map(Spanned::span).or(walls.map(Spanned::span));
+    Err(text.problem(span.unwrap_or(0..0), message))
 }
 
 const NAMES: [&str; 7] =
