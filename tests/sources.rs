@@ -439,3 +439,22 @@ fn any_number_of_threads_gives_the_same_bits() {
     let one = run(1);
     assert!([2, 3].into_iter().all(|threads| run(threads) == one));
 }
+
+/// It went on below 0.
+#[test]
+fn a_source_that_takes_smoke_away_leaves_none_that_is_negative() {
+    let region = Region::sphere([0.6, 0.5, 0.7], 0.2);
+    let source = Source::new(region, [-3.0, 0.0, 0.0, -30.0]);
+    let sides = all(BoundaryCondition::Closed);
+    let params = Params { heat_buoyancy: 0.0, ..inert() };
+    let mut solver =
+        Solver::new(config(CELLS, H, sides, Advection::Conservative), params, vec![source]).unwrap();
+    solver.fill(|_, _| 0.0, |_| [0.5, 0.0, 0.0, 0.0]);
+    let before = solver.stats().mass[0];
+    advance(&mut solver, 0.1, 10);
+    let least = solver.scalars().iter().map(|cell| cell[0]).fold(f32::INFINITY, f32::min);
+    assert_eq!(least, 0.0);
+    let (taken, counted) = (solver.stats().mass[0] - before, solver.stats().emitted[0]);
+    assert!(taken < 0.0 && (taken / counted - 1.0).abs() < 1e-5, "{taken} and {counted}");
+    assert!(solver.stats().heat < -0.3, "heat goes on: {}", solver.stats().heat);
+}

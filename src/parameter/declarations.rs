@@ -332,7 +332,9 @@ fn source() -> Vec<Parameter> {
     vec![
         table::<RegionKind>("source.#.shape", Restarts)
             .says("Region in which it emits; absent: a ball near the floor."),
-        number("source.#.emit.red", "1/s", EMISSION, Restarts).default("0").says("Rate of red smoke."),
+        number("source.#.emit.red", "1/s", EMISSION, Restarts)
+            .default("0")
+            .says("Rate of red smoke; below 0 it takes smoke away, as far as there is any."),
         number("source.#.emit.green", "1/s", EMISSION, Restarts).default("0").says("Green smoke."),
         number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
         number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),

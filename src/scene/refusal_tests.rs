@@ -341,6 +341,18 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
+/// A run that ends before was refused.
+#[test]
+fn a_formula_that_leaves_its_range_is_refused_for_runs_that_get_there() {
+    let walls =
+        "walls = { x_min = { inflow = { velocity = [1, 0, 0], red = 'sin(4 * t)' } }, x_max = 'open' }";
+    let scene = Scene::parse("s.toml", &format!("[domain]\n{walls}\n")).unwrap();
+    assert_eq!(scene.check_sides_until(0.3), Ok(()));
+    let wrong = scene.check_sides_until(0.9).unwrap_err();
+    assert!(wrong.starts_with("domain.walls: x_min: the formula of red gives -0.44"), "{wrong}");
+    assert!(wrong.ends_with("and 0.9 s; it may be 0 to 60000"), "{wrong}");
+}
+
 /// The message told to make it larger.
 #[test]
 fn a_volume_outside_the_box_at_the_origin_is_refused_with_its_file() {

@@ -195,6 +195,28 @@ fn a_volume_of_another_run_is_refused() {
     succeeded(&detail());
 }
 
+/// Its air counted as at rest where there was no smoke, without a word.
+#[test]
+fn volumes_without_the_velocity_of_clear_air_are_warned_of() {
+    let dir = folder();
+    for (format, fields, warns) in
+        [("vdb", "u,v,w,red", true), ("vdb", "u,v,w", false), ("npz", "u,v,w,red", false)]
+    {
+        let run = words(
+            "simulate plume --frames 0-2 --set domain.cells=[12,18,12] --set domain.voxel=0.08 --out run --force",
+        );
+        done(dir.path(), &[&run[..], &["--format", format, "--fields", fields]].concat());
+        let output = updraft(dir.path(), &["detail", "run", "--out", "finer", "--force"]);
+        succeeded(&output);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            told.contains("have the velocity only where there was smoke or heat"),
+            warns,
+            "{format} {fields}: {told}"
+        );
+    }
+}
+
 /// The messages name arguments of the command, where they named keys that nobody had written.
 #[test]
 fn finer_smoke_that_has_no_turbulence_says_which_argument_to_change() {

@@ -192,7 +192,9 @@ impl Sources {
                 add_outside(-1.0, scalars);
                 for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
-                        cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(-limit, limit);
+                        // What takes smoke away leaves none that is negative.
+                        let least = if c < 3 { cell[c].min(0.0) } else { -limit };
+                        cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(least.max(-limit), limit);
                     }
                 });
                 add_outside(1.0, scalars);
