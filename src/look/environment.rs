@@ -171,11 +171,23 @@ impl Sphere {
         self.direction_at([(x as f32 + aside) / self.width as f32, (y as f32 + v) / self.height as f32])
     }
 
-    /// Probability density of a direction from [`Sphere::sample`] \[1/sr\]; 0 for all of a black picture.
-    pub fn density(&self, d: [f32; 3]) -> f32 {
+    /// The texel in a direction, and its place down the picture.
+    fn texel(&self, d: [f32; 3]) -> ([usize; 2], f32) {
         let [u, v] = Self::place(d);
         let x = ((u * self.width as f32) as usize).min(self.width - 1);
-        let y = ((v * self.height as f32) as usize).min(self.height - 1);
+        ([x, ((v * self.height as f32) as usize).min(self.height - 1)], v)
+    }
+
+    /// Radiance of the texel in a direction, which [`Sphere::density`] follows. Beside a sun that of [`Sphere::radiance`] is far above the
+    /// density, and paths that meet it are specks.
+    pub fn texel_radiance(&self, d: [f32; 3]) -> [f32; 3] {
+        let ([x, y], _) = self.texel(d);
+        self.texels[y * self.width + x]
+    }
+
+    /// Probability density of a direction from [`Sphere::sample`] \[1/sr\]; 0 for all of a black picture.
+    pub fn density(&self, d: [f32; 3]) -> f32 {
+        let ([x, y], v) = self.texel(d);
         let all = self.rows[self.height - 1];
         if all <= 0.0 {
             return 0.0;

@@ -63,6 +63,11 @@ impl Surround {
         self.sphere.radiance(self.to_picture(from)).map(|x| self.strength * x)
     }
 
+    /// Radiance from a direction as paths see it, see [`Sphere::texel_radiance`].
+    pub fn texel_radiance(&self, from: [f32; 3]) -> [f32; 3] {
+        self.sphere.texel_radiance(self.to_picture(from)).map(|x| self.strength * x)
+    }
+
     /// Its small bright parts, as lights.
     pub fn suns(&self) -> impl Iterator<Item = Light> {
         self.sphere.suns().iter().filter_map(|sun| match sun.emitter {
@@ -169,6 +174,18 @@ mod tests {
             let u = [0.37, 0.61, 0.83].map(|x| (x * (n + 1) as f32).fract());
             let d = turned.sample(u);
             assert!(turned.density(d) > 0.0 && d[0] < -0.9, "{d:?}");
+        }
+    }
+    /// Radiance over density is bounded: at the edge of a sun a path was a speck thousands of times as bright as all others.
+    #[test]
+    fn paths_see_no_specks_beside_a_sun() {
+        let bright = surround(0.0, |d| if d[1] > 0.99 { 5000.0 } else { 0.1 });
+        let mean = 2.0 * 0.5 * (0.01 * 5000.0 + 1.99 * 0.1);
+        for n in 300..2000 {
+            let (sin, cos) = (n as f32 * 2e-4).sin_cos();
+            let d = [sin * 0.6, cos, sin * 0.8];
+            let share = bright.texel_radiance(d)[0] / bright.density(d) / (4.0 * std::f32::consts::PI * mean);
+            assert!((0.5..2.0).contains(&share), "{d:?}: {share}");
         }
     }
 }

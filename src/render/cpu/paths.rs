@@ -290,7 +290,7 @@ impl<'a> Tracer<'a> {
     fn sky(&self, direction: Vector3<f32>) -> [f32; 3] {
         let medium = &self.smoke.medium;
         if let Some(around) = &medium.around {
-            return around.radiance(direction.into());
+            return around.texel_radiance(direction.into());
         }
         let up = 0.5 + 0.5 * direction.y;
         std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * up)

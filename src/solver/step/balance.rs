@@ -14,7 +14,7 @@ const REACH: [f32; 2] = [2.0, 8.0];
 /// Smoke denser than this share of the densest around a solid is not scaled: uniform smoke stays uniform.
 const DENSE: f32 = 0.98;
 /// The most by which smoke around a solid is scaled in one step.
-const MOST_AROUND: f64 = 0.25;
+const MOST_AROUND: f64 = 0.9;
 
 /// Gives the smoke around each solid what it has `lost`, solid by solid. No value exceeds the greatest there.
 pub(super) fn restore_around(

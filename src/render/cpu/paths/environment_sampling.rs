@@ -33,7 +33,7 @@ impl Tracer<'_> {
         let arrives = share * factor(direction.into()) / (chosen + turned)
             * (1.0 - hidden)
             * self.transmittance(&ray, FAR, random);
-        let radiance = around.radiance(direction);
+        let radiance = around.texel_radiance(direction);
         (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * radiance[c] * arrives);
     }
 
