@@ -8,7 +8,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Tab
 
 use super::checked_scene::Scene;
 use super::origin::Origin;
-use super::save::{number, restore, set};
+use super::save::{merge, number, restore, set};
 use super::scene_error::SceneError;
 use super::{resolve, scene_text};
 use crate::solver::Form;
@@ -283,8 +283,8 @@ fn make(document: &mut DocumentMut, change: &Change) -> Option<()> {
             }
             item => {
                 let items = item.as_array_mut()?;
-                let copy = items.get(*index)?.clone();
-                items.push(copy);
+                let (copy, end) = (items.get(*index)?.clone(), items.len());
+                merge::insert(items, end, copy);
                 Some(())
             }
         },
@@ -299,7 +299,7 @@ fn make(document: &mut DocumentMut, change: &Change) -> Option<()> {
             }
             item => {
                 let items = item.as_array_mut()?;
-                (*index < items.len()).then(|| drop(items.remove(*index)))
+                (*index < items.len()).then(|| merge::remove(items, *index))
             }
         },
     }
@@ -329,7 +329,11 @@ fn add(document: &mut DocumentMut, list: List, text: &str) -> Option<()> {
         Item::ArrayOfTables(tables) => {
             tables.push(table);
         }
-        item => item.as_array_mut()?.push(table.into_inline_table()),
+        item => {
+            let items = item.as_array_mut()?;
+            let end = items.len();
+            merge::insert(items, end, table.into_inline_table().into());
+        }
     }
     Some(())
 }
@@ -465,5 +469,32 @@ mod tests {
         changed_as(&keys(&[first]), &[("  [1, [0.4, 0.2, 0.2]], # b\n", "")]);
         let later = "[2.0, [0.5, 0.2, 0.2]]";
         changed_as(&keys(&[first, last, later]), &[(" # b\n", &format!(" # b\n  {later},\n"))]);
+    }
+
+    /// Deleting the first of two left its comment at the list, and dropped that of the list.
+    #[test]
+    fn an_object_of_an_inline_list_comes_and_goes_with_its_comment_alone() {
+        let object = |x: &str| {
+            format!(
+                "{{ shape = {{ sphere = {{ center = [{x}, 0.3, 0.5], radius = 0.1 }} }}, emit = {{ red = 1 }} }}"
+            )
+        };
+        let (a, b) = (object("0.3"), object("0.6"));
+        let list = format!("source = [ # inline\n  {a}, # first\n  {b}, # second\n]\n");
+        let edited = |changes: &[Change]| {
+            Scene::parse("list", &list).unwrap().edited(changes).unwrap().origin.text.clone()
+        };
+        let delete = |index: usize| Change::Delete(List::Source, index);
+        let (first, second) = (format!("  {a}, # first\n"), format!("  {b}, # second\n"));
+        assert_eq!(edited(&[delete(0)]), list.replace(&first, ""));
+        assert_eq!(edited(&[delete(1)]), list.replace(&second, ""));
+        assert_eq!(edited(&[delete(0), delete(0)]), "source = [ # inline\n]\n");
+        let on_one_line = format!("source = [ # inline\n  {a}, {b},\n]\n");
+        let rest = Scene::parse("list", &on_one_line).unwrap().edited(&[delete(0)]).unwrap();
+        assert_eq!(rest.origin.text, on_one_line.replace(&format!("{a}, "), ""));
+        let copy = Change::Duplicate(List::Source, 0);
+        assert_eq!(edited(&[copy]), list.replace(&second, &format!("{second}  {a},\n")));
+        let none = Scene::parse("list", &list).unwrap().edited(&[Change::Delete(List::Source, 2)]);
+        assert!(none.is_err());
     }
 }

@@ -299,6 +299,6 @@ fn move_value(value: &mut Value, may_name: bool, folder: &Path) {
     }
 }
 
-mod merge;
+pub(super) mod merge;
 #[cfg(test)]
 mod tests;

@@ -51,7 +51,7 @@ fn merge_lists(old: &mut Array, new: Array) {
 }
 
 /// Inserts an element on a line of its own, if the others have such lines.
-fn insert(list: &mut Array, at: usize, mut value: Value) {
+pub(in crate::scene) fn insert(list: &mut Array, at: usize, mut value: Value) {
     let next = blank_before(list, at);
     // The end of the line before belongs to the element there.
     let (line, rest) = next.split_at(next.find('\n').unwrap_or(0));
@@ -66,14 +66,13 @@ fn insert(list: &mut Array, at: usize, mut value: Value) {
 }
 
 /// Removes an element with the comment on its line.
-fn remove(list: &mut Array, at: usize) {
+pub(in crate::scene) fn remove(list: &mut Array, at: usize) {
     let (own, next) = (blank_before(list, at), blank_before(list, at + 1));
-    let line = own.find('\n').map_or("", |end| &own[..end]).to_owned();
-    let rest =
-        next.find('\n').map_or(if at + 1 < list.len() { own.as_str() } else { "" }, |from| &next[from..]);
-    let rest = rest.to_owned();
+    let (line, blank) = own.split_at(own.find('\n').unwrap_or(0));
+    let rest = next.find('\n').map_or(if at + 1 < list.len() { blank } else { "" }, |from| &next[from..]);
     list.remove(at);
-    set_blank_before(list, at, joined(&line, &rest));
+    list.set_trailing_comma(list.trailing_comma() && !list.is_empty());
+    set_blank_before(list, at, joined(line, rest));
 }
 
 /// The end of a line and what follows it, which no comment swallows.
