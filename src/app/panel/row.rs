@@ -212,6 +212,8 @@ impl Row {
         match self.parameter.limit_said(wanted) {
             Some(said) => {
                 let text = match entered.get() {
+                    // Display writes out all 300 digits.
+                    Some(typed) if typed.abs() >= 1e15 => format!("{said}; {typed:.3e} was typed"),
                     Some(typed) => format!("{said}; {typed} was typed"),
                     None => said,
                 };

@@ -251,6 +251,10 @@ fn a_number_typed_beyond_the_hard_range_is_brought_to_it_and_the_panel_says_so()
     assert_eq!(rig.model.settings.params.vorticity, most);
     rig.show([]);
     assert!(rig.says("100 1/s is the most; 9999 was typed"), "{:?}", rig.texts);
+    rig.enter("fluid.vorticity", "1e400");
+    assert_eq!(rig.model.settings.params.vorticity, most);
+    rig.show([]);
+    assert!(rig.says("100 1/s is the most; 1.798e308 was typed"), "{:?}", rig.texts);
     rig.enter("fluid.vorticity", "2");
     rig.show([]);
     assert!(!rig.says(LIMITED), "the value is another one");

@@ -27,7 +27,7 @@ const MULTIPLES: [(&str, &str, f64); 14] = [
     ("", "%", 1e-2),
 ];
 
-/// Reads typed text as a finite number in `unit`.
+/// Reads typed text as a finite number in `unit`; one beyond all numbers is the largest.
 ///
 /// # Errors
 /// A line that says what is wrong.
@@ -42,20 +42,19 @@ pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
     let number = |text: &str| {
         let decimal = text.contains('.') || text.matches(',').count() > 1;
         let text = if decimal { text.to_owned() } else { text.replace(',', ".") };
-        text.parse::<f64>()
-            .ok()
-            .filter(|x| x.is_finite() && text.ends_with(|c: char| c.is_ascii_digit() || c == '.'))
+        text.parse::<f64>().ok().filter(|_| text.ends_with(|c: char| c.is_ascii_digit() || c == '.'))
     };
     let ends = dense.char_indices().map(|(at, _)| at).chain([dense.len()]);
     let found = ends.filter_map(|end| Some((number(&dense[..end])?, &dense[end..]))).next_back();
     let Some((x, rest)) = found else {
         return Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays"));
     };
+    let bounded = |x: f64| x.clamp(f64::MIN, f64::MAX);
     if rest.is_empty() || is_same_unit(rest, &unit) {
-        return Ok(x);
+        return Ok(bounded(x));
     }
     match MULTIPLES.iter().find(|(of, name, _)| *of == unit && *name == rest) {
-        Some((.., size)) => Ok(x * size),
+        Some((.., size)) => Ok(bounded(x * size)),
         None if rest.starts_with(|c: char| c.is_alphabetic()) && !unit.is_empty() => {
             Err(format!("\u{201c}{said}\u{201d} is not in {unit}; the old value stays"))
         }
@@ -187,6 +186,11 @@ mod tests {
             let read = typed(text, unit).unwrap();
             assert!((read - x).abs() < 1e-9 * x.abs(), "{text}: {read}");
         }
+        // Beyond all numbers: the field clamps them as it does any other beyond its range.
+        for (text, unit) in [("1e400", "m"), ("1e400 km", "m"), ("1e308 km", "m")] {
+            assert_eq!(typed(text, unit), Ok(f64::MAX), "{text}");
+        }
+        assert_eq!(typed("-1e400", ""), Ok(f64::MIN));
         for (text, unit) in [
             ("2*50", ""),
             ("nan", "m"),
