@@ -33,7 +33,10 @@ impl Home {
 
     /// Whether both are the same file.
     pub fn is_same_file(&self, other: &Self) -> bool {
-        let whole = |home: &Self| std::path::absolute(&home.path).unwrap_or_else(|_| home.path.clone());
+        let whole = |home: &Self| {
+            let path = linked(&home.path);
+            std::path::absolute(&path).unwrap_or(path)
+        };
         whole(self) == whole(other)
     }
 
@@ -79,7 +82,21 @@ pub(super) fn taken(path: &Path) -> String {
     format!("{} exists already. Save again to replace it, or name another file.", path.display())
 }
 
-/// Saves `scene`, which runs as `running`, to `path`, whole; `home` is its present file.
+/// Most symbolic links from one to the next.
+const LINKS: usize = 40;
+
+/// The file that a chain of symbolic links names, whether it exists or not.
+fn linked(path: &Path) -> PathBuf {
+    let mut at = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(next) = std::fs::read_link(&at) else { return at };
+        at = at.parent().unwrap_or(Path::new("")).join(next);
+    }
+    path.to_owned()
+}
+
+/// Saves `scene`, which runs as `running`, to `path`, whole; `home` is its present file. A link to that stays: the file
+/// that it names is written. Another link is replaced.
 ///
 /// # Errors
 /// One line with the reason. The file is then unchanged.
@@ -95,7 +112,8 @@ pub(super) fn save(
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let text = scene.write(folder).map_err(|error| error.to_string())?;
-    whole::write(path, |file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())?;
+    let file = if home.is_some_and(|home| home.path == path) { linked(path) } else { path.to_owned() };
+    whole::write(&file, |file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())?;
     Ok(Home { scene: running.clone(), path: path.to_owned(), text })
 }
 
@@ -195,6 +213,28 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "# mine\n");
         s.save(&folder.path().join("no/folder.toml"), Instant::now());
         assert!(notice(&s).starts_with("Not saved: "), "{}", notice(&s));
+    }
+
+    /// The link became a file of another mode, and the file that it named kept the old text.
+    #[cfg(unix)]
+    #[test]
+    fn a_scene_is_saved_through_a_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("deep/real.toml"), folder.path().join("mine.toml"));
+        fs::create_dir(folder.path().join("deep")).unwrap();
+        fs::write(&real, TEXT).unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("deep/real.toml", &link).unwrap();
+        let mut s = session(Scene::load(&link.to_string_lossy(), &[]).unwrap());
+        s.model.settings.params.cooling = 0.9;
+        s.save(&link, Instant::now());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::read_to_string(&real).unwrap().contains("cooling = 0.9 # 1/s"));
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_file(&real).unwrap();
+        s.save(&link, Instant::now());
+        assert!(real.exists() && fs::symlink_metadata(&link).unwrap().is_symlink(), "a deleted file");
     }
 
     #[test]
