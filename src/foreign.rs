@@ -3,7 +3,7 @@
 //! All foreign files go through [`read`], [`text`] or [`open`]. Their size is compared with a limit before
 //! memory is allocated. Named pipes and devices are refused: opening one may wait for ever. Standard input and
 //! the pipes of a shell (`<(command)`) have no size; they are read up to the limit. Text that is shown again
-//! goes through [`shortened`] and [`visible`].
+//! goes through [`shortened`] and [`visible`], names in messages through [`on_one_line`].
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -95,7 +95,7 @@ pub fn shortened(text: &str, most: usize) -> String {
 
 /// Escapes characters that would act on a terminal as `\u{1b}`: control characters, and those that change the
 /// direction of writing. Line ends are kept.
-#[cfg(any(feature = "cli", test))]
+#[cfg(any(feature = "scene", test))]
 pub fn visible(text: &str) -> String {
     use std::fmt::Write as _;
 
@@ -118,6 +118,12 @@ pub fn visible(text: &str) -> String {
         }
     }
     shown
+}
+
+/// As [`visible`], with line ends escaped, too: for names within a line.
+#[cfg(any(feature = "scene", test))]
+pub fn on_one_line(name: &str) -> String {
+    visible(name).replace('\n', "\\u{a}")
 }
 
 #[cfg(test)]

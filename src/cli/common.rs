@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::CliError;
 use crate::comm::Comm;
+use crate::foreign::on_one_line;
 use crate::parameter::Parameter;
 use crate::scene::{OverrideKey, Scene, SceneError, Share, override_keys};
 
@@ -176,6 +177,7 @@ fn suggest_command(error: SceneError, name: &str) -> CliError {
     let commands = ["view", "render", "flipbook", "simulate", "detail", "bench", "scenes", "check", "doctor"];
     match (&error, crate::scene::closest(name, commands)) {
         (SceneError::Missing { hint, .. }, Some(command)) if hint.is_empty() => {
+            let name = on_one_line(name);
             CliError::Request(format!("`{name}` is neither a command nor a scene; did you mean `{command}`?"))
         }
         _ => error.into(),

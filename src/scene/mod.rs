@@ -67,7 +67,8 @@ impl Scene {
         let file = read(path_or_builtin)?;
         let text = scene_text::Text::new(path_or_builtin, &file, overrides).shared(share);
         let path = Path::new(path_or_builtin);
-        let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
+        let name =
+            path.file_stem().map_or("scene".into(), |stem| foreign::on_one_line(&stem.to_string_lossy()));
         let mut scene = resolve::scene(name, &text, path.parent().unwrap_or(Path::new("")))?;
         if builtin::text(path_or_builtin).is_none() {
             Arc::make_mut(&mut scene.origin).file = Some((path.to_owned(), file));

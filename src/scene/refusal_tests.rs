@@ -505,3 +505,21 @@ fn invalid_shapes_and_forces_are_refused_at_their_line() {
         assert!(!message.contains('\n'), "{message:?} is more than one line");
     }
 }
+
+/// A line end in the name of a file began another line of the message.
+#[test]
+fn a_line_end_in_a_name_is_escaped_in_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("a\nb");
+    let unreadable = folder.path().join("c\nd");
+    std::fs::create_dir(&unreadable).unwrap();
+    let faulty = folder.path().join("e\nf.toml");
+    std::fs::write(&faulty, "[fluid]\nvorticity = 'much'\n").unwrap();
+    for path in [missing, unreadable, faulty] {
+        let message = Scene::load(&path.to_string_lossy(), &[]).unwrap_err().to_string();
+        assert!(!message.contains('\n') && message.contains("\\u{a}"), "{message}");
+    }
+    let sound = folder.path().join("g\nh.toml");
+    std::fs::write(&sound, "").unwrap();
+    assert_eq!(Scene::load(&sound.to_string_lossy(), &[]).unwrap().name, "g\\u{a}h");
+}

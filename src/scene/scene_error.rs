@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::field::Field;
-use crate::foreign::shortened;
+use crate::foreign::{on_one_line, shortened};
 use crate::npz::NpzError;
 use crate::parameter::Worded;
 use crate::solver::{SCALAR_LIMIT, SolverError};
@@ -17,7 +17,10 @@ use crate::solver::{SCALAR_LIMIT, SolverError};
 #[non_exhaustive]
 pub enum SceneError {
     /// Neither a built-in scene nor a file.
-    #[error("no scene `{name}`: there is no such file, and the built-in scenes are {known}{hint}")]
+    #[error(
+        "no scene `{}`: there is no such file, and the built-in scenes are {known}{hint}",
+        on_one_line(name)
+    )]
     Missing {
         /// Requested name.
         name: String,
@@ -27,7 +30,7 @@ pub enum SceneError {
         hint: String,
     },
     /// The file exists but cannot be read.
-    #[error("cannot read the scene {}: {source}", path.display())]
+    #[error("cannot read the scene {}: {source}", on_one_line(&path.to_string_lossy()))]
     Read {
         /// Its path.
         path: PathBuf,
@@ -119,7 +122,7 @@ impl Problem {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             span: start..span.end.clamp(start, text.len()),
-            name: shortened(name, 120),
+            name: shortened(&on_one_line(name), 120),
             text: text.to_owned(),
         }
     }
