@@ -289,7 +289,8 @@ fn solids(scene: &Scene) -> String {
         return "none".into();
     }
     let all: Vec<String> = scene.solids.iter().map(solid).collect();
-    format!("{}: {}", all.len(), all.join("; "))
+    let no_air = if scene.has_no_air() { "; they fill the box: no air is left" } else { "" };
+    format!("{}: {}{no_air}", all.len(), all.join("; "))
 }
 
 fn solid(solid: &Solid) -> String {
@@ -349,4 +350,27 @@ fn cost(scene: &Scene) -> String {
     };
     let of = memory::machine().map(|all| format!(" of {}", memory::human(all))).unwrap_or_default();
     format!("about {}{of}, {threads} threads", memory::human(scene.memory()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solids_that_leave_no_air_are_told() {
+        let told = |solids: &str| {
+            let text = format!("[domain]\ncells = [16, 16, 16]\nvoxel = 0.1\n{solids}");
+            super::solids(&Scene::parse("s.toml", &text).unwrap())
+        };
+        let half = |x: f32, width: f32| {
+            format!(
+                "[[solid]]\nshape = {{ box = {{ size = [{width}, 1.6, 1.6] }} }}\nposition = [{x}, 0.8, 0.8]\n"
+            )
+        };
+        let no_air = "no air is left";
+        assert!(told(&half(0.8, 1.6)).contains(no_air), "{}", told(&half(0.8, 1.6)));
+        assert!(told(&(half(0.4, 0.8) + &half(1.2, 0.8))).contains(no_air), "two that fill it together");
+        assert!(!told(&half(0.4, 0.8)).contains(no_air));
+        assert!(!told("").contains(no_air));
+    }
 }

@@ -130,6 +130,22 @@ impl Scene {
         buried.map(|(name, _)| name).collect()
     }
 
+    /// Whether solids fill the whole box at the start: the centres of all cells lie in one.
+    pub fn has_no_air(&self) -> bool {
+        let (dims, h) = (self.config.dims.array(), self.config.h);
+        let solids: Vec<SolidPose> = self.solids.iter().map(|solid| solid.pose(0.0, 0.0)).collect();
+        let is_solid = |cell: [usize; 3]| {
+            let center = cell.map(|n| (n as f32 + 0.5) * h);
+            solids.iter().any(|solid| solid.distance(center) < 0.0)
+        };
+        let cells = |a: usize, step: usize| (0..dims[a]).step_by(step);
+        let fill = |step: usize| {
+            cells(2, step).all(|k| cells(1, step).all(|j| cells(0, step).all(|i| is_solid([i, j, k]))))
+        };
+        // A few cells first, which tell almost always that there is air.
+        fill(8) && fill(1)
+    }
+
     /// Walls that hold a temperature, which nothing brings to the air, each with the reason.
     pub fn idle_walls(&self) -> Vec<String> {
         let sides = SideName::ALL.as_flattened().iter().zip(self.config.held.as_flattened());
@@ -164,6 +180,9 @@ impl Scene {
     pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
         for shape in self.buried_shapes() {
             tracing::warn!("{shape} lies inside a solid, where nothing comes out; move one of the two");
+        }
+        if self.has_no_air() {
+            tracing::warn!("solids fill the box and no air is left; make one smaller or move it");
         }
         for wall in self.idle_walls() {
             tracing::warn!("{wall}; raise it, or leave the temperature out");
