@@ -12,6 +12,7 @@ mod saving;
 mod sun_handle;
 mod unsaved;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,8 @@ pub struct Session {
     /// Size of the view \[pt\].
     view: Vector2<f32>,
     notice_until: Option<Instant>,
+    /// Files with the changes of earlier windows, until something is pressed.
+    recovered: Vec<PathBuf>,
     /// Files that this window has written, the newest last.
     written: Vec<Written>,
     /// Scenes with unsaved changes that another one has replaced.
@@ -169,6 +172,7 @@ impl Session {
             pointer: Pointer::default(),
             view: Vector2::new(1.0, 1.0),
             notice_until: None,
+            recovered: Vec::new(),
             stored: 0,
             loads: 0,
             pending: None,
@@ -617,7 +621,7 @@ impl Session {
         }
         if self.notice_until.is_some_and(|until| now >= until) {
             self.notice_until = None;
-            self.readout.notice = None;
+            self.readout.notice = self.recovered_notice();
         }
     }
 
@@ -633,7 +637,7 @@ impl Session {
         self.tell(text, Instant::now());
     }
 
-    /// End of the shown notice.
+    /// End of the shown notice; none if it stays until something is pressed.
     pub fn notice_until(&self) -> Option<Instant> {
         self.notice_until
     }

@@ -288,7 +288,7 @@ impl Screen {
         }
         session.model.recall(&remembered);
         let (rescue, found) = Rescue::new(options.remembered.as_deref().and_then(Path::parent));
-        session.offer_recovered(&found, Instant::now());
+        session.offer_recovered(&found);
         let changed = proxy.clone();
         let watch = Watch::new(move || drop(changed.send_event(Message::FileChanged)));
         window.request_redraw();
@@ -346,6 +346,9 @@ impl Screen {
 
     fn input(&mut self, event: &WindowEvent, held: Held) -> Outcome {
         let now = Instant::now();
+        if self.frame > 0 && presses(event) {
+            self.session.acknowledge(now);
+        }
         if let WindowEvent::Resized(size) = event {
             self.display.resize((size.width.max(1), size.height.max(1)));
         }
@@ -431,6 +434,15 @@ impl Screen {
             now.write(place);
             self.remembered = now;
         }
+    }
+}
+
+/// Whether a key or a button of the mouse is pressed.
+fn presses(event: &WindowEvent) -> bool {
+    match event {
+        WindowEvent::KeyboardInput { event, .. } => event.state == ElementState::Pressed,
+        WindowEvent::MouseInput { state, .. } => *state == ElementState::Pressed,
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::Session;
+use super::{NOTICE, Session};
 use crate::app::file::{self, Home};
 use crate::app::model::{Dialog, PathForm, Purpose};
 use crate::app::remember;
@@ -121,16 +121,29 @@ impl Session {
         self.tell(text, now)
     }
 
-    /// Says that the unsaved changes of a window that ended are in the files `paths`.
-    pub fn offer_recovered(&mut self, paths: &[PathBuf], now: Instant) {
+    /// Says that the unsaved changes of windows that ended are in the files `paths`, until something is pressed.
+    pub fn offer_recovered(&mut self, paths: &[PathBuf]) {
+        if paths.is_empty() {
+            return;
+        }
         paths.iter().rev().for_each(|path| remember::note(&mut self.model.recent, path));
-        let names = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-        if !names.is_empty() {
-            let names = names.join(" and ");
-            self.tell(
-                format!("An earlier window ended with unsaved changes. They are in {names}, see Open."),
-                now,
-            );
+        self.recovered.extend_from_slice(paths);
+        self.readout.notice = self.recovered_notice();
+        self.notice_until = None;
+    }
+
+    /// The only message about recovered changes, if there are any. It returns after other notices.
+    pub(super) fn recovered_notice(&self) -> Option<String> {
+        let names = self.recovered.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let names = names.join(" and ");
+        (!names.is_empty())
+            .then(|| format!("An earlier window ended with unsaved changes. They are in {names}, see Open."))
+    }
+
+    /// Something was pressed in the window: the notice of recovered changes ends soon.
+    pub fn acknowledge(&mut self, now: Instant) {
+        if !std::mem::take(&mut self.recovered).is_empty() && self.notice_until.is_none() {
+            self.notice_until = Some(now + NOTICE);
         }
     }
 

@@ -38,6 +38,27 @@ fn painting_while_paused_adds_the_chosen_smoke_and_no_time() {
     assert_eq!(s.readout.shown, 0.0);
 }
 
+/// Its only notice was gone before the first picture of a slow start.
+#[test]
+fn the_notice_of_recovered_work_stays_until_something_is_pressed() {
+    let mut s = session();
+    let now = Instant::now();
+    let path = Path::new("/state/recovered.toml").to_path_buf();
+    s.offer_recovered(std::slice::from_ref(&path));
+    let tells = |s: &Session| s.readout.notice.as_ref().is_some_and(|text| text.contains("recovered.toml"));
+    s.absorb(now + 100 * NOTICE);
+    assert!(tells(&s) && s.model.recent == [path]);
+    s.tell("Another".into(), now);
+    assert!(!tells(&s));
+    s.absorb(now + 2 * NOTICE);
+    assert!(tells(&s), "it returns after another notice");
+    s.acknowledge(now);
+    s.absorb(now + NOTICE / 2);
+    assert!(tells(&s), "it can still be read");
+    s.absorb(now + 2 * NOTICE);
+    assert_eq!(s.readout.notice, None);
+}
+
 #[test]
 fn an_orbit_does_not_paint() {
     let mut s = session();
