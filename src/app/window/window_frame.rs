@@ -54,13 +54,16 @@ impl Screen {
             self.window.set_title(&title(&self.titled));
         }
         self.watch.follow(self.session.file());
-        self.rescue.follow(begin, |folder| self.session.unsaved_texts(folder));
+        let found = self.rescue.search(begin);
+        self.session.offer_recovered(&found);
+        let copies = self.rescue.follow(begin, |folder| self.session.unsaved_texts(folder));
         if self.session.model.recent != self.remembered.recent {
             self.remember();
         }
         self.draw(begin)?;
         self.note(begin);
-        Ok(asked.or(self.next(begin)))
+        let copies = copies.map_or(Outcome::Nothing, Outcome::DrawAgainBy);
+        Ok(asked.or(self.next(begin)).or(copies))
     }
 
     /// Lays out the panel; the view gets the rest.
