@@ -44,7 +44,7 @@ use crate::scene::{Scene, SceneError};
 use crate::worker::{Recording, Spill};
 
 /// Options of the window that are not part of the scene.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Run from the start; otherwise wait for the first press of Space.
     pub run: bool,
@@ -56,13 +56,26 @@ pub struct Options {
     pub record_memory: Option<u64>,
     /// Room on the disk for the recorded frames that do not fit into memory \[bytes\].
     pub record_disk: Option<u64>,
+    /// Catches the signals that end the program: the first one calls what is passed here, and the window closes with
+    /// its unsaved changes copied. Without it they end the process as usual.
+    pub on_signal: Option<fn(Leave)>,
 }
+
+/// Closes the window from another thread.
+pub type Leave = Box<dyn Fn() + Send>;
 
 impl Default for Options {
     /// Runs at once; `UPDRAFT_STATE_FILE` in the environment names the file for tests.
     fn default() -> Self {
         let state_file = std::env::var_os("UPDRAFT_STATE_FILE").map(PathBuf::from);
-        Self { run: true, state_file, remembered: remember::place(), record_memory: None, record_disk: None }
+        Self {
+            run: true,
+            state_file,
+            remembered: remember::place(),
+            record_memory: None,
+            record_disk: None,
+            on_signal: None,
+        }
     }
 }
 

@@ -58,12 +58,19 @@ enum Message {
     FileChanged,
     /// Notice of a saved picture.
     Pictured(String),
+    /// A signal ends the program.
+    Stopped,
 }
 
 /// Opens the window and runs until it is closed.
 pub(super) fn run(scene: Scene, options: Options) -> Result<(), AppError> {
     let events = quietly(|| EventLoop::<Message>::with_user_event().build().map_err(|e| e.to_string()))
         .map_err(AppError::NoDisplay)?;
+    if let Some(listen) = options.on_signal {
+        let proxy = events.create_proxy();
+        // The loop ends only after the window.
+        listen(Box::new(move || drop(proxy.send_event(Message::Stopped))));
+    }
     let mut app = App {
         proxy: events.create_proxy(),
         stage: Stage::Waiting(Box::new(scene)),
@@ -72,7 +79,8 @@ pub(super) fn run(scene: Scene, options: Options) -> Result<(), AppError> {
         held: Held::default(),
     };
     let ran = events.run_app(&mut app).map_err(|e| AppError::Lost(e.to_string()));
-    match app.stage {
+    app.keep_changes();
+    match std::mem::replace(&mut app.stage, Stage::Over(None)) {
         Stage::Over(Some(error)) => Err(error),
         _ => ran,
     }
@@ -102,6 +110,13 @@ struct App {
     /// Time of the next picture without an event.
     wake_at: Option<Instant>,
     held: Held,
+}
+
+/// Window systems may panic when their display disappears.
+impl Drop for App {
+    fn drop(&mut self) {
+        self.keep_changes();
+    }
 }
 
 enum Stage {
@@ -164,7 +179,7 @@ impl ApplicationHandler<Message> for App {
         }
     }
 
-    fn user_event(&mut self, _: &ActiveEventLoop, message: Message) {
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, message: Message) {
         let Stage::Open(screen) = &mut self.stage else {
             return;
         };
@@ -176,6 +191,7 @@ impl ApplicationHandler<Message> for App {
                 screen.window.request_redraw();
                 self.wake_by(until);
             }
+            Message::Stopped => self.end(event_loop, None),
             Message::FileChanged => {
                 screen.session.file_changed(Instant::now());
                 screen.window.request_redraw();
@@ -250,6 +266,7 @@ impl App {
     }
 
     fn replace_context(&mut self, event_loop: &ActiveEventLoop) {
+        self.keep_changes();
         let Stage::Open(screen) = std::mem::replace(&mut self.stage, Stage::Over(None)) else {
             return;
         };
@@ -260,8 +277,16 @@ impl App {
     }
 
     fn end(&mut self, event_loop: &ActiveEventLoop, error: Option<AppError>) {
+        self.keep_changes();
         self.stage = Stage::Over(error);
         event_loop.exit();
+    }
+
+    /// Copies the unsaved changes of an open window that was not closed.
+    fn keep_changes(&mut self) {
+        if let Stage::Open(screen) = &mut self.stage {
+            screen.rescue.write(|folder| screen.session.unsaved_texts(folder));
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 //! once.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+#[cfg(feature = "viewer")]
+use std::sync::{Mutex, PoisonError};
 
 use crate::comm::{Comm, of_all};
 
@@ -9,6 +11,10 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Number of the received signal; 0: none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// Called at the first signal, from another thread.
+#[cfg(feature = "viewer")]
+static THEN: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
 /// Exit code of a process ended by a signal, less the signal's number: the convention of shells.
 const KILLED: i32 = 128;
@@ -54,6 +60,17 @@ fn came(signal: i32) {
     if STOP.swap(true, Ordering::Relaxed) {
         std::process::exit(KILLED + signal);
     }
+    #[cfg(feature = "viewer")]
+    if let Some(then) = &*THEN.lock().unwrap_or_else(PoisonError::into_inner) {
+        then();
+    }
+}
+
+/// Catches signals as [`catch`]. From now on the first one also calls `then`, or no longer calls another one.
+#[cfg(feature = "viewer")]
+pub fn call_at_first(then: Option<Box<dyn Fn() + Send>>) {
+    *THEN.lock().unwrap_or_else(PoisonError::into_inner) = then;
+    catch();
 }
 
 /// The flag that the first signal sets, whether signals are caught yet or not.

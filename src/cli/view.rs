@@ -4,9 +4,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 #[cfg(feature = "viewer")]
+use std::sync::atomic::Ordering;
+#[cfg(feature = "viewer")]
 use std::time::Duration;
 
 use super::frames::Frames;
+#[cfg(feature = "viewer")]
+use super::interrupt;
 use super::render_job::{Job, Supply};
 use super::{CliError, Common, render};
 #[cfg(feature = "viewer")]
@@ -33,6 +37,10 @@ pub struct ViewArgs {
 /// Interval at which freed memory is returned to the system.
 #[cfg(feature = "viewer")]
 const RETURN_MEMORY: Duration = Duration::from_secs(10);
+
+/// Longest time from a signal to the end of the window.
+#[cfg(feature = "viewer")]
+const LEAVING: Duration = Duration::from_secs(3);
 
 /// Units of sizes; all are powers of 1024.
 const UNITS: [(&str, u32); 6] = [("MiB", 20), ("GiB", 30), ("TiB", 40), ("M", 20), ("G", 30), ("T", 40)];
@@ -78,6 +86,7 @@ fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<Stri
     let options = app::Options {
         record_memory: args.record_memory.or(common.record_memory),
         record_disk: args.record_disk.or(common.record_disk),
+        on_signal: Some(leave_at_signal),
         ..app::Options::default()
     };
     if let Err(error) = freed_memory::return_every(RETURN_MEMORY) {
@@ -85,12 +94,30 @@ fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<Stri
     }
     let ended = catch_unwind(AssertUnwindSafe(|| app::run(scene.clone(), options)));
     drop(std::panic::take_hook());
+    interrupt::call_at_first(None);
     match ended {
+        Ok(Ok(())) if interrupt::flag().load(Ordering::Relaxed) => {
+            Err(CliError::Stopped(format!("{}; the next window has unsaved changes", interrupt::by())))
+        }
         Ok(Ok(())) => Ok(None),
         Ok(Err(AppError::NoDisplay(why))) => Ok(Some(format!("no window here ({})", without_place(&why)))),
         Ok(Err(error)) => Err(error.into()),
         Err(panic) => Err(CliError::Window(message(panic.as_ref()))),
     }
+}
+
+/// Lets the first signal close the window, which copies its unsaved changes. One that waits for its display, or for the
+/// end of a step, ends after [`LEAVING`].
+#[cfg(feature = "viewer")]
+fn leave_at_signal(leave: crate::app::Leave) {
+    interrupt::call_at_first(Some(Box::new(move || {
+        leave();
+        std::thread::spawn(|| {
+            std::thread::sleep(LEAVING);
+            super::tell(&format!("updraft: stopped: {}", interrupt::by()));
+            std::process::exit(1);
+        });
+    })));
 }
 
 /// Text of a panic.

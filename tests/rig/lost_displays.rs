@@ -8,14 +8,11 @@ use super::opens_and_runs;
 use super::rig::losing_driver::LosingDriver;
 use super::rig::{PATIENCE, Rig, VIEW, is, middle, number, place, server};
 
-/// The program ends with one message, and the next window has the changes.
-#[test]
-fn changes_survive_a_display_that_is_killed() {
-    let box_and_voxel = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
-    let Some(mut rig) = Rig::on([1280, 800], &box_and_voxel) else {
-        return;
-    };
-    opens_and_runs(&mut rig);
+const SMALL: [&str; 4] = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
+
+/// Drags the buoyancy of the smoke up.
+fn raise_buoyancy(rig: &mut Rig) {
+    opens_and_runs(rig);
     // The list of objects, closed, leaves the row below it on the screen.
     let state = rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
     let (x, y) = middle(&state, "Objects");
@@ -25,10 +22,36 @@ fn changes_survive_a_display_that_is_killed() {
     let y = 0.5 * (top + bottom);
     rig.drag(1, [0.5 * (left + right), y], [right - 6.0, y]);
     rig.until("more buoyancy", |s| number(s, "/params/smoke.red.buoyancy") > 4.0);
+}
+
+/// Whether a scene sets the buoyancy of the smoke, not that of the heat.
+fn has_changes(text: &str) -> bool {
+    text.replace("heat_buoyancy", "").contains("buoyancy = ")
+}
+
+/// The changes of the last seconds were lost.
+#[test]
+fn a_signal_closes_the_window_and_keeps_the_changes() {
+    for (signal, name) in [("-TERM", "by SIGTERM"), ("-HUP", "by SIGHUP")] {
+        let Some(mut rig) = Rig::on([1280, 800], &SMALL) else { return };
+        raise_buoyancy(&mut rig);
+        let id = rig.program.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let (status, told) = (rig.end(), rig.told());
+        assert!(status.code() == Some(1) && told.lines().count() == 1, "{status}: {told}");
+        assert!(told.contains(&format!("stopped: {name}")), "{told}");
+        let copy = rig.folder.path().join("state/updraft/unsaved-1.toml");
+        assert!(has_changes(&fs::read_to_string(copy).unwrap()));
+    }
+}
+
+/// The program ends with one message, and the next window has the changes.
+#[test]
+fn changes_survive_a_display_that_is_killed() {
+    let Some(mut rig) = Rig::on([1280, 800], &SMALL) else { return };
     let copy = rig.folder.path().join("state/updraft/unsaved-1.toml");
+    raise_buoyancy(&mut rig);
     let deadline = Instant::now() + PATIENCE;
-    // That of the smoke, not of the heat.
-    let has_changes = |text: &str| text.replace("heat_buoyancy", "").contains("buoyancy = ");
     while !fs::read_to_string(&copy).is_ok_and(|text| has_changes(&text)) {
         assert!(Instant::now() < deadline, "the changes are not copied");
         std::thread::sleep(Duration::from_millis(50));
@@ -41,7 +64,7 @@ fn changes_survive_a_display_that_is_killed() {
     assert!(status.code() == Some(1) && (1..=2).contains(&told.lines().count()), "{status}: {told}");
     (rig.server, rig.display) = server([1280, 800]);
     fs::remove_file(rig.folder.path().join("state.json")).unwrap();
-    rig.program = Rig::program(&rig.folder, &rig.display, &box_and_voxel, &[]);
+    rig.program = Rig::program(&rig.folder, &rig.display, &SMALL, &[]);
     rig.until("where the changes are", |s| {
         s["notice"].as_str().is_some_and(|notice| notice.contains("recovered.toml"))
     });
