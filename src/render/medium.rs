@@ -119,25 +119,6 @@ impl Medium {
         Phase { forward, g: (self.mean_cosine() - forward) / (1.0 - forward) }
     }
 
-    /// The phase function of light from the sun that was scattered within the forward peak before: such that two
-    /// scatterings, one of them in the peak or in the rest as [`Medium::scaled_phase`] shares them, together have the
-    /// phase function of two scatterings, that of the squared mean cosine. Less than 0 where the rest alone is more.
-    #[inline(always)]
-    pub(super) fn peak_phase(&self, cosine: f32) -> f32 {
-        let Phase { g, .. } = self.scaled_phase();
-        let rest = (1.0 + 3.0 * self.mean_cosine() * g * cosine).max(0.0) / (4.0 * std::f32::consts::PI);
-        self.peak_phase_beside(cosine, rest)
-    }
-
-    /// As [`Medium::peak_phase`], beside light that is scattered in the rest and then towards the eye as `rest` \[1/sr\].
-    #[inline(always)]
-    pub(super) fn peak_phase_beside(&self, cosine: f32, rest: f32) -> f32 {
-        let forward = self.scaled_phase().forward;
-        let [first, second] = self.lobes.map(|g| henyey_greenstein(g * g, cosine));
-        let twice = first + (second - first) * self.second_share;
-        (twice - (1.0 - forward) * rest) / forward
-    }
-
     /// Radiance of opaque smoke with a temperature excess \[K\]: Planck's law in Wien's approximation at 610, 550
     /// and 465 nm, scaled to luminance 1 at 2000 K.
     pub fn glowing(&self, excess: f32) -> [f32; 3] {

@@ -276,30 +276,30 @@ impl LightVolume {
             let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
             let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
             for lit in &self.lamps {
+                let arriving = (0..lit.lamp.parts()).map(|part| lit.lamp.arriving(part, p));
+                let mut arriving = arriving.filter(|from| from.share > 0.0).peekable();
+                if arriving.peek().is_none() {
+                    continue;
+                }
                 let depth = lit.depth[n] + lit.shade.get(n).copied().unwrap_or(0.0);
                 let clear = exp(-depth);
                 let ahead = spread
                     .as_ref()
                     .map(|spread| (spread, [0, 1, 2].map(|c| spread.ahead([depth, clear, scale[c][i]]))));
                 let (mut once, mut forward) = (0.0, [0.0; 3]);
-                for part in 0..lit.lamp.parts() {
-                    let Arriving { direction, share, parallel, .. } = lit.lamp.arriving(part, p);
-                    if share > 0.0 {
-                        let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
-                        once += share * medium.phase_function(parallel, cosine);
-                        if let Some((spread, ahead)) = &ahead {
-                            // No higher moments of the other share: only the fourteen directions add some to sunlight.
-                            let towards = [medium.peak_phase(parallel * cosine), 0.0, parallel * cosine];
-                            for c in 0..3 {
-                                forward[c] += share * spread.radiance(&ahead[c], towards);
-                            }
+                for Arriving { direction, share, parallel, .. } in arriving {
+                    let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
+                    once += share * medium.phase_function(parallel, cosine);
+                    if let Some((spread, ahead)) = &ahead {
+                        // No higher moments of the other share: only the fourteen directions add some to sunlight.
+                        let towards = [0.0, parallel * cosine];
+                        for c in 0..3 {
+                            forward[c] += share * spread.radiance(&ahead[c], towards);
                         }
                     }
                 }
-                if once > 0.0 {
-                    for c in 0..3 {
-                        sent[c][i] += lit.lamp.color[c] * (once * clear + forward[c]).max(0.0);
-                    }
+                for c in 0..3 {
+                    sent[c][i] += lit.lamp.color[c] * (once * clear + forward[c]).max(0.0);
                 }
             }
         }

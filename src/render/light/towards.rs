@@ -15,9 +15,8 @@ use crate::render::trilinear::trilinear;
 use crate::simd::{Simd, each_level, greatest, least};
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the share of the sun's depth that counts for light
-/// which goes on with it, the phase function of such light, what [`Strip::rest`] has, and the cosine between the sun's light and the way
-/// to the eye.
-const VALUES: usize = 9;
+/// which goes on with it, what [`Strip::rest`] has, and the cosine between the sun's light and the way to the eye.
+const VALUES: usize = 8;
 type Values = [f32; VALUES];
 
 impl LightVolume {
@@ -76,7 +75,7 @@ impl LightVolume {
                             strip.sent[c][i] = values[c];
                             strip.scale[c][i] = values[3 + c];
                         }
-                        [strip.peak[i], strip.rest[i], strip.cosine[i]] = [values[6], values[7], values[8]];
+                        [strip.rest[i], strip.cosine[i]] = [values[6], values[7]];
                     }
                     if self.within.is_refined() {
                         let at = [span.start + n * CHUNK, j, k];
@@ -131,14 +130,14 @@ impl LightVolume {
                 let [y, z] = [row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * h);
                 let way =
                     Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
-                look_at(cubes, &radiance, &sun_phase, medium, &way, forward);
+                look_at(cubes, &radiance, &sun_phase, medium, &way);
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
                     let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
                     for c in 0..3 {
                         values[c] = cubes.sent[c][n] + own[c];
                         values[3 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }
-                    values[6..].copy_from_slice(&[cubes.peak[n], cubes.rest[n], cubes.cosine[n]]);
+                    values[6..].copy_from_slice(&[cubes.rest[n], cubes.cosine[n]]);
                 }
             }
         });
@@ -197,8 +196,6 @@ struct Cubes {
     sent: [Lane; 3],
     /// The phase function from each ordinate towards the eye.
     phase: OnOrdinates,
-    /// The phase function of light from the sun's peak.
-    peak: Lane,
     /// As [`Strip::rest`].
     rest: Lane,
     /// Cosine between the ways of the sun's light and of that to the eye.
@@ -228,7 +225,6 @@ each_level! {
         sun_phase: &[f32; DIRECTIONS],
         medium: &Medium,
         way: &Way,
-        forward: f32,
     ) = look_at_kernel;
 }
 
@@ -240,9 +236,8 @@ fn look_at_kernel<S: Simd>(
     sun_phase: &[f32; DIRECTIONS],
     medium: &Medium,
     way: &Way,
-    forward: f32,
 ) {
-    let Cubes { sent, phase, peak, rest, cosine } = cubes;
+    let Cubes { sent, phase, rest, cosine } = cubes;
     let sun = medium.sun_direction;
     let Way { first, step, y, z } = *way;
     let mut along = [[0.0; CHUNK]; 3];
@@ -271,8 +266,6 @@ fn look_at_kernel<S: Simd>(
     }
     for i in 0..CHUNK {
         cosine[i] = -(along[0][i] * sun[0] + along[1][i] * sun[1] + along[2][i] * sun[2]);
-        let all = rest[i] * (0.25 * std::f32::consts::FRAC_1_PI);
-        peak[i] = if forward > 0.0 { medium.peak_phase_beside(cosine[i], all) } else { 0.0 };
         rest[i] -= 1.0 + linear * cosine[i];
     }
 }
