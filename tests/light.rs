@@ -3,7 +3,7 @@
 //!
 //! `cargo test --release --test light -- --ignored --nocapture` prints it, for files. With `LIGHT_LINEAR` set, smoke and light are read
 //! linearly, as in moving pictures. With `LIGHT_TRUTH` set to a folder, traced pictures are kept there and read again. `LIGHT_CASES`
-//! chooses cases by parts of their names, as "ball back 25", separated by commas.
+//! chooses cases by parts of their names, as "ball back 25", separated by commas. With `LIGHT_ONCE` only light scattered once is measured.
 
 use std::path::PathBuf;
 
@@ -262,11 +262,29 @@ fn light_scattered_once_is_as_bright_as_traced() {
     }
 }
 
-/// Light that is scattered once in cells of 1.6 optical depths, as files read it: means of 0.93 and 1.03. With depths of the sun that are
+/// Light that is scattered once, from suns and from a sky and a ground, as files read it. With fourteen directions the sky of the ball was
+/// 1.15 and 1.52 of traced, with depths along columns the ball and the plume before the sun were 1.05 and 1.07.
+#[test]
+fn light_scattered_once_in_files_is_as_bright_as_traced() {
+    for (name, light, extinction, g, local) in [
+        ("ball", "sky", 25.0, 0.8, 0.06),
+        ("ball", "sky", 100.0, 0.8, 0.10),
+        ("ball", "back", 25.0, 0.6, 0.03),
+        ("plume", "back", 100.0, 0.0, 0.05),
+    ] {
+        let case = Case { shape: name, light, extinction, g };
+        let snapshot = shape(name);
+        let look = Look { scattering: Scattering::Single, ..look(case) };
+        let marched = picture(&mut renderer(true), &snapshot, &look);
+        off(&marched, &truth(&snapshot, case, true, 1, 64), 2).within(&format!("{case:?}"), 0.02, local);
+    }
+}
+
+/// Light that is scattered once in cells of 1.6 optical depths, as files read it: means of 0.99 and 1.00. With depths of the sun that are
 /// linear between points they were 0.57 and 0.68.
 #[test]
 fn light_turns_within_dense_cells() {
-    for (name, light, mean, local) in [("ball", "back", 0.10, 0.28), ("slab", "side", 0.05, 0.12)] {
+    for (name, light, mean, local) in [("ball", "back", 0.04, 0.10), ("slab", "side", 0.04, 0.10)] {
         let case = Case { shape: name, light, extinction: 100.0, g: 0.6 };
         let snapshot = shape(name);
         let look = Look { scattering: Scattering::Single, ..look(case) };
@@ -460,9 +478,11 @@ fn table_of_all_cases() {
             let single = Look { scattering: Scattering::Single, ..look(case) };
             let once = picture(&mut renderer, &snapshot, &single);
             let mut all = vec![off(&once, &truth(&snapshot, case, splines, 1, 128), 2)];
-            let many = picture(&mut renderer, &snapshot, &look(case));
-            let traced = truth(&snapshot, case, splines, u32::MAX, 256);
-            all.extend((0..3).map(|channel| off(&many, &traced, channel)));
+            if std::env::var_os("LIGHT_ONCE").is_none() {
+                let many = picture(&mut renderer, &snapshot, &look(case));
+                let traced = truth(&snapshot, case, splines, u32::MAX, 256);
+                all.extend((0..3).map(|channel| off(&many, &traced, channel)));
+            }
             let words: Vec<String> =
                 all.iter().map(|off| format!("{:.2} {:.0} %", off.mean, 100.0 * off.local)).collect();
             println!("| {name} | {light} | {extinction} | {g} | {} |", words.join(" | "));

@@ -4,7 +4,7 @@
 //! It does not depend on the camera: one bake serves every picture of a snapshot, and every renderer reads the same
 //! numbers. It has two grids.
 //!
-//! - **Points**, as fine as the look asks for, hold the depth τ towards the sun, each along one straight ray (`light/sun.rs`). They
+//! - **Points**, as fine as the look asks for, hold the depth τ towards the sun, each along one straight ray (`light/sun.rs`, `light/spline_rays.rs`). They
 //!   lie in the middle of cells, with one more layer around the box, so that what is interpolated is right up to the sides.
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
@@ -13,10 +13,11 @@
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
 //! Where smoke that glows is thick, eyes read its light on smaller cubes (`light/nested_glow.rs`).
 //!
+//! Files that scatter light once read light from outside along straight rays from many directions (`light/outside_rays.rs`).
+//!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
 mod cube_samples;
-mod depth_roots;
 mod extinction;
 mod faded;
 mod forward_peak;
@@ -29,6 +30,9 @@ mod light_chunk;
 mod mixture;
 mod nested_glow;
 mod ordinates;
+mod outside_rays;
+mod sharpened;
+mod spline_rays;
 mod sun;
 mod sunlit_cubes;
 mod surfaces;
@@ -61,6 +65,8 @@ pub(super) use lamps::Lit;
 use mixture::Mixture;
 use ordinates::phase::cut_phase;
 use ordinates::{Moments, Outside, Sources, on_floor};
+use outside_rays::OutsideRays;
+use spline_rays::{SplineField, parallel_depths};
 pub(super) use sun::{root, squared};
 use within::Within;
 
@@ -121,6 +127,8 @@ pub struct LightVolume {
     floor_columns: Vec<[f32; 3]>,
     /// Share of each cube that solids fill; empty without solids.
     filled: Vec<f32>,
+    /// Light from outside that smoke scatters once, if eyes read it along straight rays and not from the cubes.
+    outside_rays: Option<OutsideRays>,
     scratch: Scratch,
 }
 
@@ -173,6 +181,7 @@ impl Default for LightVolume {
             solver: ordinates::Solver::default(),
             floor_columns: vec![[0.0; 3]],
             filled: Vec::new(),
+            outside_rays: None,
             scratch: Scratch::default(),
         }
     }
@@ -228,13 +237,14 @@ impl LightVolume {
     pub(super) fn cast(&mut self, look: &Look, cells: &Cells, part: Option<&Part>) {
         let medium = Medium::of(look, self.extent);
         self.fade(&medium);
+        let single = look.scattering == Scattering::Single;
         self.sun = Lamp::sun(look);
         let field = self.on_points(&self.density);
-        gather_sun(field, look, &self.sun, &mut self.scratch.discs, &mut self.depth);
+        let spline = (single && self.fine).then(|| SplineField::new(field));
+        gather_sun(field, spline.as_ref(), look, &self.sun, &mut self.scratch.discs, &mut self.depth);
         let shade = std::mem::take(&mut self.shade);
         self.shade = self.shade_of(&self.sun, shade);
-        self.gather_lamps(look, &medium);
-        let single = look.scattering == Scattering::Single;
+        self.gather_lamps(look, &medium, spline.as_ref());
         let mut phase = medium.scaled_phase();
         if single {
             phase = Phase { forward: 0.0, g: 0.0 };
@@ -250,6 +260,9 @@ impl LightVolume {
             ground: medium.ground,
             floor: look.floor.map(|albedo| self.floor_below(&medium, albedo)),
         };
+        // Solids hide light from outside and reflect it: there the cubes have it.
+        let spline = spline.filter(|_| self.solids.is_empty());
+        self.outside_rays = spline.and_then(|spline| OutsideRays::new(&outside, spline));
         let sweeps: &[usize] = match (single, self.fine) {
             (true, _) => &[1],
             (false, false) => &SWEEPS,
@@ -595,15 +608,25 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
 }
 
 /// Depth towards the sun; of a large one, the effective depth over seven points of its disc.
-fn gather_sun(field: Points, look: &Look, sun: &Lamp, depths: &mut Vec<Vec<f32>>, out: &mut Vec<f32>) {
+fn gather_sun(
+    field: Points,
+    spline: Option<&SplineField>,
+    look: &Look,
+    sun: &Lamp,
+    depths: &mut Vec<Vec<f32>>,
+    out: &mut Vec<f32>,
+) {
     let middle = unit(look.sun_direction);
     let extinction = look.extinction.max(0.0);
     if !sun.is_wide() {
-        return sun::sweep(field, extinction, middle, out);
+        return parallel_depths(field, spline, extinction, middle, out);
     }
     let points = on_disc(middle, sun.angular_radius(FAR));
     depths.resize(points.len(), Vec::new());
-    depths.par_iter_mut().zip(&points).for_each(|(depth, &s)| sun::sweep(field, extinction, s, depth));
+    depths
+        .par_iter_mut()
+        .zip(&points)
+        .for_each(|(depth, &s)| parallel_depths(field, spline, extinction, s, depth));
     out.clear();
     let clear = |node: usize| depths.iter().map(|depth| exp(-depth[node])).sum::<f32>() / points.len() as f32;
     out.par_extend((0..field.dims.cells()).into_par_iter().map(|node| -clear(node).max(1e-30).ln()));

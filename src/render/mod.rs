@@ -69,7 +69,7 @@ pub use slice::Slice;
 use thiserror::Error;
 
 use crate::grid::Dims;
-use crate::look::{Camera, InvalidLook, Look};
+use crate::look::{Camera, InvalidLook, Look, Scattering};
 use crate::snapshot::InvalidSnapshot;
 
 /// A finished picture, sRGB-encoded, with straight alpha.
@@ -227,12 +227,14 @@ const FEWEST: f32 = 64.0;
 
 impl Quality {
     /// Samples per cell edge for pictures of `look` on a grid. Fewer than asked for must still be enough along the longest
-    /// side: on a coarse grid steps of two cells are grains.
+    /// side: on a coarse grid steps of two cells are grains. Light that is scattered once changes within a step through dense smoke, and no
+    /// light from other directions hides that: with one sample in each cell of 1.6 optical depths a slab was 0.95 of traced, with two 0.99.
     fn samples(&self, look: &Look, dims: Dims) -> f32 {
         let longest = dims.array().into_iter().max().unwrap_or(1) as f32;
         let factor =
             if self.samples < 1.0 { self.samples.max(FEWEST / longest).min(2.0) } else { self.samples };
-        (look.samples * factor).clamp(0.05, 16.0)
+        let once = if self.fine_light && look.scattering == Scattering::Single { 2.0 } else { 1.0 };
+        (look.samples * factor * once).clamp(0.05, 16.0)
     }
 
     /// For a picture of a file by `camera`: that of a lens needs many frames.

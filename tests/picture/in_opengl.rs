@@ -209,19 +209,24 @@ fn edges_get_smooth_while_nothing_moves() {
 fn both_renderers_read_the_same_splines() {
     let Some(mut gl) = offscreen(SIZE) else { return };
     let snapshot = plume(Dims::new([20, 28, 18]).unwrap(), 0.04, Tint::Sectors);
-    let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
-    let view = view(&look, &camera);
-    let linear = gl.render(&snapshot, &view).unwrap();
-    let quality = Quality { splines: true, ..Quality::FINAL };
-    gl.set_quality(quality);
-    let on_gl = gl.render(&snapshot, &view).unwrap();
-    let [rays, packets] = [true, false]
-        .map(|reference| cpu_renderer(reference, quality).render(&snapshot, &view, SIZE, &|_| ()).unwrap());
-    let (mean, worst) = difference(&on_gl, &rays);
-    assert!(mean < 0.15 && worst < 60, "mean {mean}, worst {worst} of 255");
-    let (mean, worst) = difference(&packets, &rays);
-    assert!(mean < 0.4 && worst < 20, "shaded at the cells: mean {mean}, worst {worst} of 255");
-    assert!(difference(&on_gl, &linear).0 > 0.2, "splines change something");
+    let camera = Camera::framing(snapshot.extent());
+    for (scattering, fine_light) in [(Scattering::Multiple, false), (Scattering::Single, true)] {
+        let look = Look { scattering, ..Look::default() };
+        let view = view(&look, &camera);
+        gl.set_quality(Quality::FINAL);
+        let linear = gl.render(&snapshot, &view).unwrap();
+        let quality = Quality { splines: true, fine_light, ..Quality::FINAL };
+        gl.set_quality(quality);
+        let on_gl = gl.render(&snapshot, &view).unwrap();
+        let [rays, packets] = [true, false].map(|reference| {
+            cpu_renderer(reference, quality).render(&snapshot, &view, SIZE, &|_| ()).unwrap()
+        });
+        let (mean, worst) = difference(&on_gl, &rays);
+        assert!(mean < 0.15 && worst < 60, "{scattering:?}: mean {mean}, worst {worst} of 255");
+        let (mean, worst) = difference(&packets, &rays);
+        assert!(mean < 0.4 && worst < 20, "{scattering:?} at the cells: mean {mean}, worst {worst} of 255");
+        assert!(difference(&on_gl, &linear).0 > 0.2, "splines change something");
+    }
 }
 
 /// A march at half or a quarter of the size shows the same smoke, less sharp.

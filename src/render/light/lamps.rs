@@ -7,8 +7,9 @@
 use rayon::prelude::*;
 
 use super::forward_peak::Spread;
+use super::spline_rays::{SplineField, parallel_depths};
 use super::sunlit_cubes::spread;
-use super::{LightVolume, Points, sun};
+use super::{LightVolume, Points};
 #[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;
@@ -30,10 +31,10 @@ pub(in crate::render) struct Lit {
 
 impl LightVolume {
     /// Takes over the lights of a look, and suns of its environment.
-    pub(super) fn gather_lamps(&mut self, look: &Look, medium: &Medium) {
+    pub(super) fn gather_lamps(&mut self, look: &Look, medium: &Medium, spline: Option<&SplineField>) {
         let suns = medium.around.iter().flat_map(|around| around.suns());
         let lit = Lamp::all(look).into_iter().chain(suns.map(|sun| Lamp::of(&sun))).map(|lamp| {
-            let depth = self.depth_to(&lamp, medium);
+            let depth = self.depth_to(&lamp, medium, spline);
             let shade = self.shade_of(&lamp, Vec::new());
             Lit { lamp, depth, shade }
         });
@@ -51,7 +52,7 @@ impl LightVolume {
     }
 
     /// Depth of the smoke towards a light at each point whose light is read.
-    fn depth_to(&self, lamp: &Lamp, medium: &Medium) -> Vec<f32> {
+    fn depth_to(&self, lamp: &Lamp, medium: &Medium, spline: Option<&SplineField>) -> Vec<f32> {
         let (points, spacing) = (self.points, self.spacing);
         let count = lamp.depths(spacing);
         let toward = |n: usize, p: [f32; 3]| lamp.drawn(p, Lamp::spread(n, count, 0.0));
@@ -60,7 +61,8 @@ impl LightVolume {
             let field = Points { dims: points, spacing, values: &self.density };
             let sweep = |n: usize| {
                 let mut depth = Vec::new();
-                sun::sweep(field, medium.extinction, toward(n, [0.0; 3]).direction, &mut depth);
+                let direction = toward(n, [0.0; 3]).direction;
+                parallel_depths(field, spline, medium.extinction, direction, &mut depth);
                 depth
             };
             let all: Vec<Vec<f32>> = (0..count).into_par_iter().map(sweep).collect();

@@ -162,6 +162,17 @@ pub(super) struct Outside {
 }
 
 impl Outside {
+    /// Radiance of one colour from a direction.
+    pub fn radiance(&self, channel: usize, from: [f32; 3]) -> f32 {
+        if let Some(floor) = self.floor.as_ref().filter(|_| from[1] < 0.0) {
+            return floor.open[channel];
+        }
+        if let Some(around) = &self.around {
+            return around.smooth(channel, from);
+        }
+        self.ground[channel] + (self.sky[channel] - self.ground[channel]) * (0.5 + 0.5 * from[1])
+    }
+
     /// Radiance of one colour that comes in along each direction.
     pub fn inflow(&self, channel: usize) -> [f32; DIRECTIONS] {
         directions().map(|(step, _)| {

@@ -4,11 +4,11 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
-use super::depth_roots::Across;
 use super::forward_peak::{Spread, Strip};
 use super::light_chunk::{CHUNK, Lane};
 use super::ordinates::DIRECTIONS;
 use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
+use super::sharpened::Across;
 use super::{LightVolume, Mixture, root};
 use crate::render::medium::{MOST, Medium};
 use crate::render::trilinear::trilinear;
@@ -32,6 +32,7 @@ impl LightVolume {
     ) {
         let points = self.points;
         out.resize(points.cells(), [f16::ZERO; 4]);
+        let once = self.outside_rays.as_ref().map(|rays| self.once_from_outside(rays, eye, medium, splines));
         let (cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
         let dims = self.mixture.dims;
         let near = |a: usize, n: usize| {
@@ -58,7 +59,7 @@ impl LightVolume {
                 let (a, b, c, d) = (of(j0, k0), of(j1, k0), of(j0, k1), of(j1, k1));
                 row.clear();
                 row.extend((0..dims.nx).map(|i| mix(&mix(&a[i], &b[i], fy), &mix(&c[i], &d[i], fy), fz)));
-                roots.sharpened([span.start, span.end], [j, k], across, sharpened);
+                roots.row([span.start, span.end], [j, k], across, sharpened);
                 let depths = &self.depth[points.index(span.start, j, k)..][..span.len()];
                 let chunks = depths.chunks(CHUNK).zip(out[span.clone()].chunks_mut(CHUNK));
                 for (n, (depths, out)) in chunks.enumerate() {
@@ -76,6 +77,11 @@ impl LightVolume {
                             strip.scale[c][i] = values[3 + c];
                         }
                         [strip.rest[i], strip.cosine[i]] = [values[6], values[7]];
+                    }
+                    for (sent, once) in strip.sent.iter_mut().zip(once.iter().flatten()) {
+                        sent.iter_mut()
+                            .zip(&once[first..][..depths.len()])
+                            .for_each(|(sent, once)| *sent += once);
                     }
                     if self.within.is_refined() {
                         let at = [span.start + n * CHUNK, j, k];
@@ -115,6 +121,7 @@ impl LightVolume {
         let Mixture { dims, h, .. } = self.mixture;
         let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
         let sun_phase = cut_phase(medium, medium.sun_direction.map(|x| -x));
+        let by_rays = self.outside_rays.is_some();
         let mut all = vec![[0.0; VALUES]; dims.cells()];
         let rows = all.par_chunks_mut(dims.nx).enumerate().with_min_len(64);
         rows.for_each_init(Cubes::default, |cubes, (row, values)| {
@@ -134,7 +141,7 @@ impl LightVolume {
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
                     let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
                     for c in 0..3 {
-                        values[c] = cubes.sent[c][n] + own[c];
+                        values[c] = own[c] + if by_rays { 0.0 } else { cubes.sent[c][n] };
                         values[3 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
                     }
                     values[6..].copy_from_slice(&[cubes.rest[n], cubes.cosine[n]]);

@@ -1,17 +1,18 @@
-//! Roots of the depth towards the sun, as pictures interpolate them.
+//! Values at points, sharpened for splines: roots of the depth towards the sun, densities, radiance.
 //!
-//! A quadratic B-spline blurs by half a spacing. Roots are bent where light enters smoke, so blurred ones let too much of it in: for splines
-//! they are sharpened, as densities are (`preshaded/sharpen.rs`).
+//! A quadratic B-spline blurs by half a spacing. Roots are bent where light enters smoke, so blurred ones let too much of it in: they are
+//! sharpened as the densities of cells are (`preshaded/sharpen.rs`).
 
 use rayon::prelude::*;
 
 use super::{LightVolume, root};
+use crate::grid::Dims;
 use crate::render::preshaded::{MIDDLE, SIDE};
 use crate::simd::{Simd, each_level, greatest, least};
 
-/// The [`root`] of the depth of smoke and solids at each point.
-pub(super) struct DepthRoots<'a> {
-    light: &'a LightVolume,
+/// Values at each point, and what splines read of them.
+pub(super) struct Sharpened {
+    points: Dims,
     /// Empty where nothing is sharpened.
     all: Vec<f32>,
 }
@@ -21,8 +22,8 @@ pub(super) struct DepthRoots<'a> {
 pub(super) struct Across([Vec<f32>; 3]);
 
 impl LightVolume {
-    /// Roots that are read by splines, or linearly.
-    pub(super) fn roots(&self, splines: bool) -> DepthRoots<'_> {
+    /// The [`root`] of the depth of smoke and solids at each point, to be read by splines or linearly.
+    pub(super) fn roots(&self, splines: bool) -> Sharpened {
         let mut all = Vec::new();
         if splines {
             all.par_extend(
@@ -33,25 +34,35 @@ impl LightVolume {
                     .map(|(n, depth)| root(depth + self.shade.get(n).copied().unwrap_or(0.0))),
             );
         }
-        DepthRoots { light: self, all }
+        Sharpened::new(self.points, all)
     }
 }
 
-impl DepthRoots<'_> {
-    /// Writes the roots of points `first` to `end` in row `j` of plane `k`, sharpened; none if they are read linearly.
-    pub fn sharpened(
-        &self,
-        [first, end]: [usize; 2],
-        [j, k]: [usize; 2],
-        across: &mut Across,
-        out: &mut Vec<f32>,
-    ) {
+impl Sharpened {
+    pub fn new(points: Dims, all: Vec<f32>) -> Self {
+        Self { points, all }
+    }
+
+    /// Returns all sharpened values.
+    pub fn whole(&self) -> Vec<f32> {
+        let points = self.points;
+        let mut whole = vec![0.0; points.cells()];
+        let rows = whole.par_chunks_mut(points.nx).enumerate().with_min_len(64);
+        rows.for_each_init(Default::default, |(across, row): &mut (Across, Vec<f32>), (n, out)| {
+            self.row([0, points.nx], [n % points.ny, n / points.ny], across, row);
+            out.copy_from_slice(row);
+        });
+        whole
+    }
+
+    /// Writes the sharpened values of points `first` to `end` in row `j` of plane `k`; none if they are read linearly.
+    pub fn row(&self, [first, end]: [usize; 2], [j, k]: [usize; 2], across: &mut Across, out: &mut Vec<f32>) {
         out.clear();
         if self.all.is_empty() {
             return;
         }
-        let points = self.light.points;
-        let row = |n: usize| {
+        let points = self.points;
+        let beside = |n: usize| {
             let [j, k] = [(j + n % 3).saturating_sub(1), (k + n / 3).saturating_sub(1)];
             &self.all[points.index(0, j.min(points.ny - 1), k.min(points.nz - 1))..][..points.nx]
         };
@@ -63,7 +74,7 @@ impl DepthRoots<'_> {
             values.resize(after - before, 0.0);
         }
         let [blurred, low, high] = across;
-        sum_across(std::array::from_fn(|n| &row(n)[before..after]), [blurred, low, high]);
+        sum_across(std::array::from_fn(|n| &beside(n)[before..after]), [blurred, low, high]);
         for values in across.iter_mut() {
             if first == 0 {
                 values.insert(0, values[0]);
@@ -73,7 +84,7 @@ impl DepthRoots<'_> {
             }
         }
         out.resize(end - first, 0.0);
-        sharpen(out, &row(4)[first..end], [&across[0], &across[1], &across[2]]);
+        sharpen(out, &beside(4)[first..end], [&across[0], &across[1], &across[2]]);
     }
 }
 
@@ -140,7 +151,7 @@ mod tests {
             let (mut row, mut all) = (Vec::new(), Vec::new());
             for n in 0..light.points.ny * light.points.nz {
                 let place = [n % light.points.ny, n / light.points.ny];
-                roots.sharpened([0, light.points.nx], place, &mut Default::default(), &mut row);
+                roots.row([0, light.points.nx], place, &mut Default::default(), &mut row);
                 all.extend_from_slice(&row);
             }
             if all.is_empty() {
