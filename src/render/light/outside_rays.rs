@@ -1,8 +1,12 @@
 //! Light of sky, ground and surroundings that smoke scatters once, along straight rays.
 //!
 //! Fourteen ordinates are few for a narrow phase function, and depths by cubes are coarse: dense smoke under a sky was up to 1.67 times as
-//! bright as traced. Here light comes from 98 directions, whose weights integrate polynomials up to the eleventh degree exactly. Each leads
-//! from point to point, so depths are sums (`light/spline_rays.rs`). In `"multiple"` errors of the orders cancel, and ordinates carry all of it.
+//! bright as traced. Here light comes from 102 directions. Each leads from point to point, so depths are sums (`light/spline_rays.rs`). In
+//! `"multiple"` errors of the orders cancel, and ordinates carry all of it.
+//!
+//! The weights fit polynomials up to the ninth degree, to 3·10⁻⁴, and light from above a plane across an axis or a diagonal. Directions along
+//! such planes are few on purpose: within a flat side of smoke they are dark, and half of the light around them should arrive. With 22 % of
+//! all light from them a slab was 0.77 of traced (100 1/m, g = 0.8); with 5 % it is 0.94.
 //!
 //! Radiance is sharpened for splines: without, dense smoke was up to 1.10 times as bright as traced.
 //!
@@ -51,17 +55,15 @@ struct Direction {
 
 /// All directions, by the lengths of their components.
 fn directions() -> Vec<Direction> {
-    let all = (0..125).map(|n| [n % 5 - 2, n / 5 % 5 - 2, n / 25 - 2]);
+    let all = (0..729).map(|n| [n % 9 - 4, n / 9 % 9 - 4, n / 81 - 4]);
     let direction = |step: [isize; 3]| {
         let mut sizes = step.map(isize::abs);
         sizes.sort_unstable();
         let weight = match sizes {
-            [0, 0, 1] => 0.018_460_04,
-            [0, 1, 1] => 0.007_692_41,
-            [1, 1, 1] => 0.004_116_67,
-            [0, 1, 2] => 0.014_020_9,
-            [1, 1, 2] => 0.013_104_65,
-            [1, 2, 2] => 0.004_707_68,
+            [0, 0, 1] => 0.012_190_91,
+            [1, 1, 4] => 0.010_453_84,
+            [1, 2, 3] => 0.009_625_79,
+            [1, 3, 3] => 0.008_913_52,
             _ => return None,
         };
         let length = (step.iter().map(|x| x * x).sum::<isize>() as f32).sqrt();
