@@ -75,9 +75,18 @@ impl Bricks {
         }
     }
 
-    /// Marks `planes` as up to date with the scalars.
+    /// Marks `planes` as up to date with the scalars: no other brick is occupied until the flow moves on.
     pub fn learn(&mut self) {
         self.known = true;
+        self.hold();
+    }
+
+    /// Marks the bricks of `planes` alone as occupied.
+    fn hold(&mut self) {
+        let mut held = std::mem::take(&mut self.reached);
+        held.fill(0);
+        self.collect(&mut held);
+        self.reached = held;
     }
 
     /// Marks `planes` as outdated: the scalars were changed anywhere.
@@ -142,10 +151,7 @@ impl Bricks {
             self.reached.fill(1);
             return;
         }
-        let mut reached = std::mem::take(&mut self.reached);
-        reached.fill(0);
-        self.collect(&mut reached);
-        self.reached = reached;
+        self.hold();
         self.let_in(feeding);
         let far = bricks_across(cells);
         for axis in 0..3 {
@@ -257,6 +263,15 @@ mod tests {
         assert_eq!(around.len(), 3 * 2 * 2);
         assert!(around.contains(&[4, 1, 1]) && around.contains(&[1, 0, 0]) && !around.contains(&[2, 0, 0]));
         assert_eq!(reached(true, [20, 0, 0], 1e30).len(), 45);
+    }
+
+    #[test]
+    fn only_bricks_that_hold_smoke_are_occupied_until_it_moves() {
+        let mut bricks = Bricks::new(Layout::new(Dims::new([40, 17, 24]).unwrap()));
+        bricks.planes.fill(0);
+        bricks.planes[2] = 1;
+        bricks.learn();
+        assert_eq!((bricks.span(0, 0), bricks.span(8, 0)), (16..24, 0..0));
     }
 
     #[test]
