@@ -27,7 +27,12 @@ const SETS: u64 = 2;
 /// Memory of a run of `config`, with or without solids: the solver, and snapshots of four half floats per
 /// cell \[bytes\].
 pub fn estimate(config: &Config, solids: bool) -> u64 {
-    Solver::memory(config, solids)
+    estimate_on(config, solids, 1)
+}
+
+/// As [`estimate`], of all `ranks` that share the box together.
+pub fn estimate_on(config: &Config, solids: bool, ranks: usize) -> u64 {
+    Solver::memory_on(config, solids, ranks)
         + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.smoke_dims().cells() as u64
         + config.threads as u64 * THREAD
 }

@@ -33,7 +33,8 @@ impl Share {
 
     /// Estimated memory of the rank with the thickest slab \[bytes\]: its part of all fields, and the planes beside it.
     pub fn memory(&self, config: &Config, solids: bool, params: &Params) -> u64 {
-        let all = memory::estimate(config, solids) + Solver::turbulence_memory(config, &params.turbulence);
+        let all = memory::estimate_on(config, solids, self.ranks)
+            + Solver::turbulence_memory(config, &params.turbulence);
         if self.ranks == 1 {
             return all;
         }

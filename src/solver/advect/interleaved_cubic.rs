@@ -27,8 +27,9 @@ pub fn interleave(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
     });
 }
 
+/// Interleaves a row, or a part of one. [`fence`](crate::simd::fence) before it is read: it may use streaming stores.
 #[allow(unsafe_code)]
-fn interleave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
+pub fn interleave_row(faces: [&[f32]; 3], out: &mut [[f32; 4]]) {
     match level() {
         // SAFETY: `level` has found these instructions on this machine.
         #[cfg(target_arch = "x86_64")]

@@ -26,7 +26,7 @@ pub mod trace;
 
 pub use self::cubic::Curve;
 use self::cubic::cubic;
-pub use self::interleaved_cubic::{interleave, reads_interleaved, velocity};
+pub use self::interleaved_cubic::{interleave, interleave_row, reads_interleaved, velocity};
 pub use self::maccormack::{Correction, correct_component, correct_scalars};
 use self::monotone::monotone;
 pub use self::semi_lagrangian::linear_pair;

@@ -9,7 +9,7 @@ pub struct Staggered<'a> {
     /// where [`reads_interleaved`](super::reads_interleaved).
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub interleaved: &'a [[f32; 4]],
-    /// The same velocity, one component after the other.
+    /// The same velocity, one component after the other. Read where the interleaved one is not.
     pub faces: &'a Faces,
     /// Back-trace from the cell centres \[cells\], one ghost layer filled.
     pub back: &'a [[f32; 4]],

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 use self::cut::{CutCells, TwoGrids};
 use self::potential::Curl;
 use self::prolong::{Prolong, Scratch, Weights};
-use self::swirls::{Air, Swirls};
+use self::swirls::{Air, GENERATIONS, Swirls};
 use super::advect::Correction;
 use super::advect::conservative;
 use super::sides::GhostRules;
@@ -172,6 +172,19 @@ impl Detail {
         } else if !are_kept {
             self.swirls = None;
         }
+    }
+
+    /// Makes turbulence that goes on with these texture coordinates.
+    pub fn continue_swirls(
+        &mut self,
+        turbulence: Turbulence,
+        (phase, moved): (f64, [Cells; GENERATIONS]),
+        coarse: Layout,
+        walls: &GhostRules,
+    ) {
+        let mut swirls = Swirls::with_places(turbulence, coarse, walls, self.finer, moved);
+        swirls.phase = phase;
+        self.swirls = Some(Box::new(swirls));
     }
 
     /// The faces of the cells of the `coarse` grid that solids close or narrow; `None` without solids.

@@ -113,7 +113,18 @@ pub struct Air<'a> {
 impl Swirls {
     /// For velocities of `layout` with cells of smoke `finer` times as fine. Coordinates begin where they are.
     pub fn new(params: Turbulence, layout: Layout, walls: &GhostRules, finer: usize) -> Self {
-        let cells = || [Cells::new(layout.size()), Cells::new(layout.size())];
+        let moved = [0; GENERATIONS].map(|_| Cells::new(layout.size()));
+        Self::with_places(params, layout, walls, finer, moved)
+    }
+
+    /// As [`new`](Self::new), with these coordinates [`moved`](Self::moved).
+    pub fn with_places(
+        params: Turbulence,
+        layout: Layout,
+        walls: &GhostRules,
+        finer: usize,
+        moved: [Cells; GENERATIONS],
+    ) -> Self {
         let n = layout.dims.array();
         let is_flat = [0, 1, 2].map(|a| n[a] == 1 && walls.is_shut(a));
         let (mut scale, mut tile) = ([1.0; 3], [TILE; 3]);
@@ -134,8 +145,8 @@ impl Swirls {
         }
         Self {
             phase: 0.5,
-            moved: cells(),
-            packed: cells(),
+            moved,
+            packed: [0; GENERATIONS].map(|_| Cells::new(layout.size())),
             tile: Tile::new(recipe(&params, tile, is_flat, finer)),
             params,
             finer,

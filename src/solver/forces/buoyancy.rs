@@ -33,18 +33,18 @@ pub fn add_buoyancy(
 }
 
 /// Buoyancy along one axis.
-struct Buoyancy<'a> {
-    layout: Layout,
-    walls: &'a GhostRules,
-    forces: &'a Forces,
-    scalars: &'a [[f32; 4]],
-    bricks: &'a Bricks,
-    axis: usize,
+pub struct Buoyancy<'a> {
+    pub layout: Layout,
+    pub walls: &'a GhostRules,
+    pub forces: &'a Forces,
+    pub scalars: &'a [[f32; 4]],
+    pub bricks: &'a Bricks,
+    pub axis: usize,
 }
 
 impl Buoyancy<'_> {
     /// Adds the buoyancy of the faces of plane `k`: the mean over the two cells of each. The buffers hold rows of cells.
-    fn add(&self, k: isize, [below, here]: [&mut Vec<f32>; 2], plane: &mut [f32]) {
+    pub fn add(&self, k: isize, [below, here]: [&mut Vec<f32>; 2], plane: &mut [f32]) {
         let Layout { dims: Dims { nx, ny, nz }, row, .. } = self.layout;
         let is_periodic = self.walls.periodic()[self.axis];
         let mut along = [[0, nx as isize], [0, ny as isize]];

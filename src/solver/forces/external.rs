@@ -226,6 +226,11 @@ impl External {
         self.list.iter().any(|force| is_acceleration(force.drive))
     }
 
+    /// Whether a force lets the air approach a velocity.
+    pub fn relaxes(&self) -> bool {
+        self.list.iter().any(|force| is_approach(force.drive))
+    }
+
     /// Applies the accelerations to `velocity` between `time` and `time + dt`. They give the share `left` of their impulse. No component
     /// exceeds `limit` \[m/s\].
     pub fn accelerate(
@@ -237,19 +242,32 @@ impl External {
         velocity: &mut Faces,
     ) {
         for (component, field) in velocity.iter_mut().enumerate() {
-            for pass in self.passes(is_acceleration, component, (time, dt)) {
-                let dt = left * pass.dt;
-                row_passes::rows(self.grid.layout, field, pass.ranges(), |j, k, row| {
-                    let all = pass.faces([j, k]);
-                    for from in all.clone().step_by(RUN) {
-                        let faces = &mut row[GHOST..][from..(from + RUN).min(all.end)];
-                        let batch = pass.batch([from, j as usize, k as usize], scalars, faces.len());
-                        for (n, u) in faces.iter_mut().enumerate() {
-                            *u = (*u + dt * batch.weight[n] * batch.vector[n]).clamp(-limit, limit);
-                        }
+            let field: &mut [[f32; 1]] = bytemuck::cast_slice_mut(field);
+            self.accelerate_component(component, (time, dt), [left, limit], scalars, (field, 0));
+        }
+    }
+
+    /// As [`accelerate`](Self::accelerate), for one component of the velocity, which is value `c` of the N at each position of a field.
+    pub fn accelerate_component<const N: usize>(
+        &self,
+        component: usize,
+        (time, dt): (f64, f32),
+        [left, limit]: [f32; 2],
+        scalars: &[[f32; 4]],
+        (field, c): (&mut [[f32; N]], usize),
+    ) {
+        for pass in self.passes(is_acceleration, component, (time, dt)) {
+            let dt = left * pass.dt;
+            row_passes::rows(self.grid.layout, field, pass.ranges(), |j, k, row| {
+                let all = pass.faces([j, k]);
+                for from in all.clone().step_by(RUN) {
+                    let faces = &mut row[GHOST..][from..(from + RUN).min(all.end)];
+                    let batch = pass.batch([from, j as usize, k as usize], scalars, faces.len());
+                    for (n, u) in faces.iter_mut().enumerate() {
+                        u[c] = (u[c] + dt * batch.weight[n] * batch.vector[n]).clamp(-limit, limit);
                     }
-                });
-            }
+                }
+            });
         }
     }
 
@@ -260,7 +278,7 @@ impl External {
         (time, dt): (f64, f32),
         by: &Accelerated,
         scalars: &[[f32; 4]],
-        before: &Faces,
+        before: [&[f32]; 3],
         velocity: &mut Faces,
     ) {
         for (component, (field, before)) in velocity.iter_mut().zip(before).enumerate() {

@@ -18,8 +18,8 @@ use super::storage::halt::Halt;
 use super::storage::row_passes::{PerThread, planes_per_task};
 use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::simd::{Simd, each_level, greatest, least};
-pub use buoyancy::add_buoyancy;
 use buoyancy::add_row_of_cells;
+pub use buoyancy::{Buoyancy, add_buoyancy};
 use confinement::confinement_row;
 
 /// Most planes of one task. Three more planes of vorticity are computed at its ends.
@@ -46,18 +46,18 @@ pub struct Forces {
     pub h: f32,
 }
 
-/// Rings of one thread: planes of cells with one ghost layer.
+/// Rings of one thread: planes of cells with one ghost layer, or of any field.
 pub struct Scratch {
     /// ω_x, ω_y, ω_z and |ω| of three planes.
-    vorticity: [[Vec<f32>; 4]; 3],
+    pub vorticity: [[Vec<f32>; 4]; 3],
     /// Acceleration at the cells of two planes.
-    force: [[Vec<f32>; 3]; 2],
+    pub force: [[Vec<f32>; 3]; 2],
 }
 
 impl Scratch {
     /// Makes the rings for planes of `dims`.
     pub fn new(dims: Dims) -> Self {
-        let plane = || vec![0.0; (dims.nx + 2) * (dims.ny + 2)];
+        let plane = || vec![0.0; (dims.nx + 2 * GHOST) * (dims.ny + 2 * GHOST)];
         Self {
             vorticity: std::array::from_fn(|_| std::array::from_fn(|_| plane())),
             force: std::array::from_fn(|_| std::array::from_fn(|_| plane())),
@@ -68,7 +68,7 @@ impl Scratch {
 /// Planes below and above a slab whose velocity decides the confinement in it.
 pub const CONFINEMENT_HALO: [usize; 2] = [3, 2];
 
-/// Computes `to` = `from` + forces. The ghosts of `from` and `scalars` must be filled; those of `to` are not.
+/// Adds forces to `to` in place, or computes `to` = `from` + forces. The ghosts of `scalars` must be filled; those of `to` are not.
 ///
 /// Confinement acts on the swirls of `flow`, a velocity without divergence and with filled ghosts. A velocity
 /// that still lacks a pressure gradient jumps at the surface of a solid, where closed faces feel none, and
@@ -77,7 +77,7 @@ pub fn apply(
     layout: Layout,
     walls: &GhostRules,
     forces: &Forces,
-    [from, flow]: [&Faces; 2],
+    (from, flow): (Option<&Faces>, &Faces),
     (scalars, bricks): (&[[f32; 4]], &Bricks),
     to: &mut Faces,
     (scratch, halt): (&PerThread<Scratch>, &Halt),
@@ -134,7 +134,8 @@ struct Pass<'a> {
     layout: Layout,
     walls: &'a GhostRules,
     forces: &'a Forces,
-    from: &'a Faces,
+    /// The velocity before the forces, unless they act in place.
+    from: Option<&'a Faces>,
     /// Velocity whose vorticity is confined.
     flow: &'a Faces,
     scalars: &'a [[f32; 4]],
@@ -218,17 +219,16 @@ impl Pass<'_> {
             let to = (j + GHOST) * self.layout.row + GHOST;
             let ring = (j + 1) * pitch + 1;
             if j < ny {
-                let (old, new) = (&self.from[0][at..][..=nx], &mut u[to..][..=nx]);
-                self.add_row(&fx[ring - 1..][..=nx], &fx[ring..][..=nx], old, new);
-                let [low, high] = free_u.map(|i| i as usize);
-                new[..low].copy_from_slice(&old[..low]);
-                new[high..].copy_from_slice(&old[high..]);
+                let row = &mut u[to..][..=nx];
+                self.begin_row(0, at, row);
+                let free = free_u[0] as usize..free_u[1] as usize;
+                let force = [&fx[ring - 1..][..=nx], &fx[ring..][..=nx]].map(|f| &f[free.clone()]);
+                self.add_row(force, &mut row[free]);
             }
-            let (old, new) = (&self.from[1][at..][..nx], &mut v[to..][..nx]);
+            let row = &mut v[to..][..nx];
+            self.begin_row(1, at, row);
             if (free_v[0]..free_v[1]).contains(&(j as isize)) {
-                self.add_row(&fy[ring - pitch..][..nx], &fy[ring..][..nx], old, new);
-            } else {
-                new.copy_from_slice(old);
+                self.add_row([&fy[ring - pitch..][..nx], &fy[ring..][..nx]], row);
             }
         }
     }
@@ -240,37 +240,40 @@ impl Pass<'_> {
         for j in 0..ny {
             let at = self.layout.at(0, j as isize, k);
             let ring = (j + 1) * self.pitch() + 1;
-            let new = &mut w[(j + GHOST) * self.layout.row + GHOST..][..nx];
-            let old = &self.from[2][at..][..nx];
+            let row = &mut w[(j + GHOST) * self.layout.row + GHOST..][..nx];
+            self.begin_row(2, at, row);
             if (free[0]..free[1]).contains(&k) {
-                self.add_row(&below[2][ring..][..nx], &here[2][ring..][..nx], old, new);
-            } else {
-                new.copy_from_slice(old);
+                self.add_row([&below[2][ring..][..nx], &here[2][ring..][..nx]], row);
             }
         }
     }
 
-    fn add_row(&self, a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) {
+    /// Copies the row at `at` before the forces, unless they act in place.
+    fn begin_row(&self, component: usize, at: usize, row: &mut [f32]) {
+        if let Some(from) = self.from {
+            row.copy_from_slice(&from[component][at..][..row.len()]);
+        }
+    }
+
+    fn add_row(&self, force: [&[f32]; 2], row: &mut [f32]) {
         let Forces { dt, decay, limit, .. } = *self.forces;
-        add_force_row([0.5 * dt, decay, limit], a, b, old, new);
+        add_force_row([0.5 * dt, decay, limit], force, row);
     }
 }
 
-each_level! { fn add_force_row(k: [f32; 3], a: &[f32], b: &[f32], old: &[f32], new: &mut [f32]) = add_force_row_kernel; }
+each_level! { fn add_force_row(k: [f32; 3], force: [&[f32]; 2], row: &mut [f32]) = add_force_row_kernel; }
 
-/// new = decay · old + ½Δt (a + b), within ± limit; k = [½Δt, decay, limit].
+/// u = decay · u + ½Δt (a + b), within ± limit; k = [½Δt, decay, limit].
 #[inline(always)]
 fn add_force_row_kernel<S: Simd>(
     _: S,
     [half_dt, decay, limit]: [f32; 3],
-    a: &[f32],
-    b: &[f32],
-    old: &[f32],
-    new: &mut [f32],
+    [a, b]: [&[f32]; 2],
+    row: &mut [f32],
 ) {
-    let n = new.len();
-    let (a, b, old) = (&a[..n], &b[..n], &old[..n]);
+    let n = row.len();
+    let (a, b) = (&a[..n], &b[..n]);
     for i in 0..n {
-        new[i] = least(greatest(decay * old[i] + half_dt * (a[i] + b[i]), -limit), limit);
+        row[i] = least(greatest(decay * row[i] + half_dt * (a[i] + b[i]), -limit), limit);
     }
 }

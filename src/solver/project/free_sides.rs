@@ -61,11 +61,10 @@ impl FreeSides {
     /// The sides of the box of `config`; `None` if they hold p = 0. Every axis needs an open side, because the images between two walls
     /// have no end.
     pub fn new(config: &Config, layout: Layout, ranks: &Ranks) -> Option<Box<Self>> {
-        let is_open = config.sides.map(|pair| pair.map(|side| side == BoundaryCondition::Open));
-        let applies = config.follow.on && config.follow.free && !config.frozen;
-        if !applies || is_open.iter().any(|pair| !pair.contains(&true)) || layout.dims.array().contains(&1) {
+        if !Self::are_in(config) {
             return None;
         }
+        let is_open = config.sides.map(|pair| pair.map(|side| side == BoundaryCondition::Open));
         let n = layout.dims.array();
         let places = (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|&(axis, end)| is_open[axis][end]);
         let side = |(axis, end): (usize, usize)| {
@@ -82,6 +81,14 @@ impl FreeSides {
             moments: vec![[0.0; 4]; bricks],
             sources: vec![],
         }))
+    }
+
+    /// Whether the box of `config` has such sides.
+    pub fn are_in(config: &Config) -> bool {
+        let applies = config.follow.on && config.follow.free && !config.frozen;
+        applies
+            && config.sides.iter().all(|pair| pair.contains(&BoundaryCondition::Open))
+            && !config.dims.array().contains(&1)
     }
 
     /// Takes from the velocity on open sides what their φ adds to it in the projection that follows. `pressure` is that of the step

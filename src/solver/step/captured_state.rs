@@ -168,7 +168,8 @@ impl Solver {
             layout: _,
             walls: _,
             velocity,
-            advected: _,
+            advected,
+            corrected: _,
             expected: _,
             scalars,
             scalars_next: _,
@@ -208,7 +209,7 @@ impl Solver {
             standing: obstacles.as_ref().map(|obstacles| obstacles.standing()),
             fine_standing: detail.as_ref().and_then(|d| d.obstacles.as_ref()).map(|o| o.standing()),
             past: past.as_ref().zip(pressure.as_ref()).map(|(past, pressure)| {
-                let [u, v, w] = &past.velocity;
+                let [u, v, w] = advected;
                 ([u, v, w, pressure].map(|field| pack(field)), past.dt)
             }),
             projected: *projected,
@@ -269,7 +270,7 @@ impl Solver {
             if let (Some(past), Some(pressure), Some((packed, dt))) =
                 (&mut fields.past, &mut fields.pressure, &state.past)
             {
-                let kept = past.velocity.iter_mut().chain([pressure]);
+                let kept = fields.advected.iter_mut().chain([pressure]);
                 kept.zip(packed).for_each(|(field, packed)| packed.unpack(field));
                 past.dt = *dt;
             }

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::kept_fields::{self, Kept};
 use super::measure::{self, Flow};
 use super::side_gains::SideGains;
-use super::trapezoid_past::Past;
+use super::trapezoid_past::{Past, needs_third_velocity};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::{Simd, each_level};
 use crate::solver::advect::Correction;
@@ -12,6 +13,7 @@ use crate::solver::advect::conservative::Sweeps;
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::Detail;
 use crate::solver::diffuse;
+use crate::solver::forces::external::{Accelerated, External};
 use crate::solver::forces::{self, Forces};
 use crate::solver::project::free_sides::FreeSides;
 use crate::solver::project::pressure::{self, Blend};
@@ -36,12 +38,15 @@ pub struct Fields {
     pub walls: GhostRules,
     /// Velocity on the faces \[m/s\], ghosts filled, free of divergence between steps.
     pub velocity: Faces,
-    /// Velocity after advection, before projection.
+    /// Velocity after advection, before projection. With the trapezoidal rule it is at first the velocity at the beginning of the last
+    /// step, free of divergence, then the advecting velocity.
     pub advected: Faces,
+    /// Velocity that the trapezoidal rule advects, if it has memory of its own; see `corrected_velocity.rs`.
+    pub corrected: Option<Faces>,
     /// Velocity at the beginning of a step, then extrapolated to its end: for reflection only.
     pub expected: Option<Faces>,
     /// State of the trapezoidal rule.
-    pub past: Option<Box<Past>>,
+    pub past: Option<Past>,
     /// p/ρ at cell centres in the last step \[m²/s²\], one layer of ghosts filled; only if someone asks for it or the
     /// integrator needs it.
     pub pressure: Option<Vec<f32>>,
@@ -119,8 +124,12 @@ pub struct SmokeFields<'a> {
 
 impl Fields {
     pub fn new(config: &Config, threads: usize, ranks: &Ranks) -> Self {
-        let layout = ranks.restrict(Layout::new(config.dims));
-        let smoke = ranks.finer(config.detail).restrict(Layout::new(config.smoke_dims()));
+        Self::with(config, threads, ranks, Kept::new(config, ranks))
+    }
+
+    /// As [`new`](Self::new), with these fields.
+    pub fn with(config: &Config, threads: usize, ranks: &Ranks, kept: Kept) -> Self {
+        let [layout, smoke] = kept_fields::layouts(config, ranks);
         let walls = GhostRules::new(layout, config.sides, config.held).on(ranks.clone());
         let longest = smoke.dims.array().into_iter().max().unwrap_or(1);
         let field = || vec![0.0f32; layout.size()];
@@ -129,12 +138,13 @@ impl Fields {
         let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });
         Self {
             layout,
-            velocity: faces(),
-            advected: faces(),
-            pressure: Past::is_kept(config).then(field),
-            past: Past::new(config, layout),
+            velocity: kept.velocity,
+            advected: kept.before.unwrap_or_else(faces),
+            pressure: kept.pressure,
+            past: Past::new(config),
+            corrected: needs_third_velocity(config, false, ranks.is_alone()).then(faces),
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
-            scalars: Cells::new(smoke.size()),
+            scalars: kept.scalars,
             scalars_next: four(),
             back: Cells::new(layout.size().max(Projector::scratch_len(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
@@ -495,7 +505,7 @@ impl Fields {
         walls.ranks().exchange(*layout, [lifting], [1, 0]);
     }
 
-    /// Computes `velocity` = `advected` + forces.
+    /// Computes `velocity` = `advected` + forces, with the vorticity of `advected`.
     pub fn add_forces(&mut self, forces: &Forces, halt: &Halt) {
         if halt.is_raised() {
             return;
@@ -504,22 +514,51 @@ impl Fields {
         self.neighbours_of_forces(forces, false);
         let Self { layout, walls, advected, velocity, forces: scratch, .. } = self;
         let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
-        forces::apply(*layout, walls, forces, [advected, advected], lifting, velocity, (scratch, halt));
+        forces::apply(*layout, walls, forces, (Some(advected), advected), lifting, velocity, (scratch, halt));
     }
 
-    /// As [`add_forces`](Self::add_forces), with the vorticity of `velocity`, which must be free of divergence.
-    pub fn add_forces_with_vorticity(&mut self, forces: &Forces, halt: &Halt) {
+    /// Adds forces to `advected`, with the vorticity of `velocity`, which must be free of divergence, and swaps the two. `keeps_before`:
+    /// keeps the velocity before the forces for [`relax`](Self::relax).
+    pub fn add_forces_in_place(&mut self, forces: &Forces, keeps_before: bool, halt: &Halt) {
         if halt.is_raised() {
             return;
         }
+        if keeps_before {
+            self.store_before_forces();
+        }
         self.scalars_of_air();
         self.neighbours_of_forces(forces, true);
-        let Self { layout, walls, advected, velocity, expected, past, .. } = self;
+        let Self { layout, walls, advected, velocity, forces: scratch, .. } = self;
         let lifting = lifting(&self.detail, [&self.scalars, &self.scalars_next], &self.bricks);
-        let spare = past.as_mut().map(|past| &mut past.velocity).or(expected.as_mut());
-        let spare = spare.expect("reflection and the trapezoidal rule keep a second velocity");
-        forces::apply(*layout, walls, forces, [advected, velocity], lifting, spare, (&self.forces, halt));
-        std::mem::swap(velocity, spare);
+        forces::apply(*layout, walls, forces, (None, velocity), lifting, advected, (scratch, halt));
+        std::mem::swap(velocity, advected);
+    }
+
+    /// Copies `advected` to memory that is free after the advection: a third velocity, or scratch that forces without finer smoke do not read.
+    fn store_before_forces(&mut self) {
+        let Self { layout, advected, corrected, expected, scalars_next, .. } = self;
+        let to = match corrected.as_mut().or(expected.as_mut()) {
+            Some(third) => third.each_mut().map(|field| &mut field[..]),
+            None => scalars_next.thirds_mut(),
+        };
+        let own = layout.own();
+        to.into_iter()
+            .zip(advected)
+            .for_each(|(to, from)| to[own.clone()].copy_from_slice(&from[own.clone()]));
+    }
+
+    /// Lets the velocity approach the targets of forces between `from` and `from + dt`. `in_place`: the body forces have acted in place.
+    pub fn relax(&mut self, external: &External, time: (f64, f32), by: &Accelerated, in_place: bool) {
+        if !external.relaxes() {
+            return;
+        }
+        let Self { velocity, advected, corrected, expected, detail, scalars, scalars_next, bricks, .. } =
+            self;
+        let (lifting, _) = lifting(detail, [scalars, scalars_next], bricks);
+        let third = if in_place { corrected.as_ref().or(expected.as_ref()) } else { Some(&*advected) };
+        let before =
+            third.map_or_else(|| scalars_next.thirds(), |faces| faces.each_ref().map(|field| &field[..]));
+        external.relax(time, by, lifting, before, velocity);
     }
 }
 
@@ -543,7 +582,8 @@ impl Saved for Fields {
             layout,
             walls,
             velocity,
-            advected: _,
+            advected,
+            corrected: _,
             expected: _,
             scalars,
             scalars_next: _,
@@ -574,7 +614,10 @@ impl Saved for Fields {
         archive.field("scalars", scalars, detail.as_ref().map_or(*layout, |detail| detail.layout))?;
         archive.value("projected", projected)?;
         if let (Some(past), Some(pressure)) = (past, pressure) {
-            past.state(archive, *layout)?;
+            for field in advected {
+                archive.field("past", field, *layout)?;
+            }
+            past.state(archive)?;
             archive.field("pressure", pressure, *layout)?;
         }
         projector.state(archive)?;

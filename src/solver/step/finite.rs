@@ -2,7 +2,7 @@
 //!
 //! Each substep sums over the box anyway; if a sum is not finite, the fields are searched. At that time the
 //! results of the stages still exist, so the first faulty stage is known: advected velocity, scalars, or the
-//! velocity after the projection, which spreads a NaN over the whole box.
+//! velocity after the projection, which spreads a NaN over the whole box. The trapezoidal rule keeps no advected velocity.
 
 use super::fields::Fields;
 use crate::grid::Layout;
@@ -29,8 +29,10 @@ pub fn find_initial(fields: &Fields) -> Option<SolverError> {
 /// Finds the first value that is not finite after a substep, by the order of the stages in step `step`.
 pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
     let layout = fields.layout;
+    // The trapezoidal rule has put the velocity at the beginning of the step in the place of the advected one.
+    let first = if fields.past.is_some() { "the previous step" } else { "velocity advection" };
     let stages = [
-        ("velocity advection", velocity(layout, &fields.advected)),
+        (first, velocity(layout, &fields.advected)),
         ("advection, diffusion or sources of scalars", scalars(fields.smoke_layout(), &fields.scalars)),
         ("forces or projection", velocity(layout, &fields.velocity)),
     ];

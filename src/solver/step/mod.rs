@@ -3,6 +3,7 @@
 mod access;
 mod balance;
 pub mod captured_state;
+mod corrected_velocity;
 mod diffused_fields;
 pub mod distribution;
 mod edit;
@@ -11,6 +12,7 @@ mod finite;
 mod follow;
 mod given_flow;
 mod half_floats;
+mod kept_fields;
 mod measure;
 mod move_box;
 mod placed_solids;
@@ -45,7 +47,7 @@ use crate::simd;
 use fields::{Budget, Fields, SmokeFields};
 use follow::Following;
 use substep::Substep;
-use trapezoid_past::Past;
+use trapezoid_past::{Past, needs_third_velocity};
 
 /// A box of air with heat and three colours of smoke.
 ///
@@ -157,7 +159,7 @@ impl Solver {
         access::refuse(params.problem())?;
         access::refuse(sources.iter().find_map(Source::problem))?;
         let ranks = comm.map_or(Ok(Ranks::default()), |comm| distribution::ranks(&config, comm))?;
-        room::probe(Self::memory(&config, false) / ranks.size() as u64, "the solver")?;
+        room::probe(Self::memory_on(&config, false, ranks.size()) / ranks.size() as u64, "the solver")?;
         let fields = Fields::new(&config, pool.current_num_threads(), &ranks);
         let grids = Self::grids(&config, &ranks);
         let sources = pool.install(|| Sources::new(grids, sources));
@@ -180,14 +182,22 @@ impl Solver {
     /// Memory of a running solver of `config`, with or without solids, without the scratch of its threads
     /// \[bytes\].
     pub fn memory(config: &Config, solids: bool) -> u64 {
+        Self::memory_on(config, solids, 1)
+    }
+
+    /// As [`memory`](Self::memory), of all `ranks` that share the box together.
+    pub fn memory_on(config: &Config, solids: bool, ranks: usize) -> u64 {
         let layout = Layout::new(config.dims);
         let correction = if config.advection.looks_forward() { Correction::FLOATS } else { 0 };
-        let expected = match config.integrator {
+        let third = match config.integrator {
+            _ if config.frozen => 0,
             Integrator::Projection => 0,
             Integrator::Reflection => 3,
-            Integrator::Trapezoid => Past::FLOATS,
+            Integrator::Trapezoid if needs_third_velocity(config, solids, ranks == 1) => 3,
+            Integrator::Trapezoid => 0,
         };
-        let floats = 3 + 3 + 4 + 4 + 4 + correction + expected;
+        let pressure = usize::from(Past::is_kept(config));
+        let floats = 3 + 3 + 4 + 4 + 4 + correction + third + pressure;
         let smoke = Layout::new(config.smoke_dims());
         let of_detail = if config.detail == 1 {
             0
@@ -208,7 +218,7 @@ impl Solver {
 
     /// Memory of this solver with turbulence, if it had the box of `config` \[bytes\].
     pub(super) fn memory_of(&self, config: &Config) -> u64 {
-        Self::memory(config, !self.solids.is_empty())
+        Self::memory_on(config, !self.solids.is_empty(), self.ranks().size())
             + Self::turbulence_memory(config, &self.params.turbulence)
     }
 

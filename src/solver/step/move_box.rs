@@ -13,13 +13,14 @@ use rayon::prelude::*;
 use super::Solver;
 use super::fields::{Budget, Fields};
 use super::follow::{Sides, lengths};
-use super::trapezoid_past::Past;
-use crate::grid::{Dims, GHOST, Layout};
+use super::kept_fields::{self, Kept};
+use crate::grid::{Dims, Faces, GHOST, Layout};
 use crate::room::NoRoom;
-use crate::solver::detail::swirls::Swirls;
 use crate::solver::forces::external::External;
+use crate::solver::project::free_sides::FreeSides;
 use crate::solver::project::{PressureBoundary, pressure};
 use crate::solver::sources::Sources;
+use crate::solver::storage::cells::Cells;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
@@ -105,6 +106,45 @@ impl Shift {
         });
     }
 
+    /// The smoke `from` in the new box.
+    fn copied(&self, mut from: Cells) -> Cells {
+        let mut to = Cells::new(self.to.size());
+        self.bring(&mut from);
+        self.copy(&from, &mut to);
+        to
+    }
+
+    /// The pressure `from` in the new box, 0 in new cells.
+    fn copied_pressure(&self, mut from: Vec<f32>) -> Vec<f32> {
+        let mut to = vec![0.0; self.to.size()];
+        self.bring(&mut from);
+        self.copy(&from, &mut to);
+        to
+    }
+
+    /// The field `from`, [extended](Self::extend) to the new box.
+    fn extended(&self, component: usize, fade: f32, mut from: Vec<f32>) -> Vec<f32> {
+        let mut to = vec![0.0; self.to.size()];
+        self.bring(&mut from);
+        self.extend(component, fade, &from, &mut to);
+        to
+    }
+
+    /// The velocity `from`, extended to the new box.
+    fn extended_faces(&self, fade: f32, from: Faces) -> Faces {
+        let [u, v, w] = from;
+        [self.extended(0, fade, u), self.extended(1, fade, v), self.extended(2, fade, w)]
+    }
+
+    /// The texture coordinates X of the turbulence in the new box. They count from the first cell of the box, so the distance to X grows
+    /// by as many cells as that cell moves.
+    fn carried(&self, mut from: Cells) -> Cells {
+        let mut to = Cells::new(self.to.size());
+        self.bring(&mut from);
+        self.nearest(&from, &mut to);
+        to
+    }
+
     /// Sums over the cells of `from` that are not in `to`.
     fn lost(&self, from: &[[f32; 4]]) -> [f64; 4] {
         let Self { from: old, to: new, by, .. } = *self;
@@ -174,17 +214,19 @@ impl Solver {
     /// solids.
     pub(super) fn remake(&mut self, sides: Sides) {
         let ranks = self.ranks().resized(lengths(sides)[2]);
-        self.remake_on(sides, &ranks);
+        self.remake_on(sides, &ranks, None);
     }
 
-    fn remake_on(&mut self, sides: Sides, ranks: &Ranks) {
+    /// As [`remake`](Self::remake), on these ranks and, if given, with these fields.
+    fn remake_on(&mut self, sides: Sides, ranks: &Ranks, kept: Option<Kept>) {
         let pool = self.pool.clone();
         let [nx, ny, nz] = lengths(sides);
         (self.config.dims, self.config.origin) = (Dims { nx, ny, nz }, sides.map(|[low, _]| low));
         let keeps_pressure = self.fields.pressure.is_some();
         drop(self.take_fields());
         pool.install(|| {
-            self.fields = Fields::new(&self.config, pool.current_num_threads(), ranks);
+            let kept = kept.unwrap_or_else(|| Kept::new(&self.config, ranks));
+            self.fields = Fields::with(&self.config, pool.current_num_threads(), ranks, kept);
             if keeps_pressure {
                 self.keep_pressure();
             }
@@ -213,15 +255,22 @@ impl Solver {
             return Err(SolverError::NoRoom(NoRoom { what: "the solver".into(), bytes }));
         }
         let fade = fade(&self.config);
-        let [old_layout, old_smoke] = [self.fields.layout, self.fields.smoke_layout()];
-        let old_origin = self.config.origin;
+        let [from, from_smoke] = [self.fields.layout, self.fields.smoke_layout()];
+        let by = [0, 1, 2].map(|a| (sides[a][0] - self.config.origin[a]) as isize);
         let ranks = [self.ranks().clone(), self.ranks().resized(dims.nz)];
-        // Only what a step remembers stays in memory beside the new fields.
+        let [to, to_smoke] = kept_fields::layouts(&config, &ranks[1]);
+        let (detail, finer) = (config.detail, config.detail as isize);
+        let smoke_ranks = ranks.each_ref().map(|ranks| ranks.finer(detail));
+        let smoke = Shift { from: from_smoke, to: to_smoke, by: by.map(|n| n * finer), ranks: smoke_ranks };
+        let air = Shift { from, to, by, ranks };
+        let pool = self.pool.clone();
+        let continues_pressure = FreeSides::are_in(&config) && self.solids.is_empty();
         let Fields {
-            mut velocity,
-            mut scalars,
-            mut past,
-            mut pressure,
+            velocity,
+            advected,
+            scalars,
+            past,
+            pressure,
             disturbed,
             budget,
             sweeps,
@@ -230,63 +279,52 @@ impl Solver {
             ..
         } = self.take_fields();
         let backwards = sweeps.is_some_and(|sweeps| sweeps.backwards);
-        let keeps_pressure = pressure.is_some();
-        let mut swirls = detail.and_then(|detail| detail.swirls);
-        self.remake_on(sides, &ranks[1]);
-        if keeps_pressure {
-            self.keep_pressure();
-        }
-        let by = [0, 1, 2].map(|a| (sides[a][0] - old_origin[a]) as isize);
-        let (detail, finer) = (self.config.detail, self.config.detail as isize);
-        let smoke = Shift {
-            from: old_smoke,
-            to: self.fields.smoke_layout(),
-            by: by.map(|n| n * finer),
-            ranks: ranks.each_ref().map(|ranks| ranks.finer(detail)),
-        };
-        let air = Shift { from: old_layout, to: self.fields.layout, by, ranks };
-        let Self { config, fields, stats, pool, .. } = self;
-        pool.clone().install(|| {
+        let swirls = detail.and_then(|detail| detail.swirls).map(|swirls| (swirls.phase, swirls.moved));
+        // One field after the other, so that the old and the new ones are not in memory together. Scratch follows.
+        let (kept, swirls, lost) = pool.install(|| {
             let lost = smoke.lost(&scalars);
-            smoke.bring(&mut scalars);
-            smoke.copy(&scalars, &mut fields.scalars);
-            drop(scalars);
-            for (component, (from, to)) in velocity.iter_mut().zip(&mut fields.velocity).enumerate() {
-                air.bring(from);
-                air.extend(component, fade, from, to);
-            }
-            drop(velocity);
-            if let (Some(from), Some(to)) = (&mut pressure, &mut fields.pressure) {
-                air.bring(from);
+            let scalars = smoke.copied(scalars);
+            let before = past.is_some().then_some(advected);
+            let kept = Kept {
+                velocity: air.extended_faces(fade, velocity),
+                before: before.map(|before| air.extended_faces(fade, before)),
+                // Free sides hold a pressure. With 0 in new cells, or on the new sides, half of its jump over one cell would act as a force
+                // in the next step.
+                pressure: pressure.map(|pressure| {
+                    if continues_pressure {
+                        air.extended(CELLS, fade, pressure)
+                    } else {
+                        air.copied_pressure(pressure)
+                    }
+                }),
+                scalars,
+            };
+            (kept, swirls.map(|(phase, moved)| (phase, moved.map(|moved| air.carried(moved)))), lost)
+        });
+        self.remake_on(sides, &air.ranks[1], Some(kept));
+        let Self { config, params, fields, stats, .. } = self;
+        pool.install(|| {
+            if let Some(pressure) = &mut fields.pressure {
                 let mut ends = fields.walls.pressure_boundaries();
-                if fields.free_sides.is_some() && fields.obstacles.is_none() {
-                    // Free sides hold a pressure. With 0 in new cells, or on the new sides, half of its jump over one cell would act as a
-                    // force in the next step.
-                    air.extend(CELLS, fade, from, to);
+                if continues_pressure {
                     ends = ends.map(|pair| pair.map(continued));
-                } else {
-                    air.copy(from, to);
                 }
-                pressure::fill_ghosts(air.to, fields.walls.ranks(), ends, to);
+                pressure::fill_ghosts(air.to, fields.walls.ranks(), ends, pressure);
             }
-            if let (Some(old), Some(detail)) = (&mut swirls, &mut fields.detail) {
-                detail.keep_swirls(true, air.to, &fields.walls);
-                detail.swirls.iter_mut().for_each(|swirls| carry_swirls(swirls, &air, old));
+            if let (Some(swirls), Some(detail)) = (swirls, &mut fields.detail) {
+                detail.continue_swirls(params.turbulence, swirls, air.to, &fields.walls);
             }
-            drop(swirls);
             fields.bricks.forget();
             fields.sweeps.iter_mut().for_each(|sweeps| sweeps.backwards = backwards);
             fields.empty_solids();
             fields.walls.fill_velocity(&mut fields.velocity);
             fields.fill_scalars();
-            if let (Some(old), Some(_)) = (&mut past, &fields.past) {
-                extend_past(fields, &air, fade, old);
-                if old.dt > 0.0 {
-                    fields.swap_past();
-                    fields.walls.fill_velocity(&mut fields.velocity);
-                    fields.project(config.tolerance, None, stats, &Halt::never());
-                    fields.swap_past();
-                }
+            fields.past = past;
+            if fields.past.as_ref().is_some_and(|past| past.dt > 0.0) {
+                fields.swap_advected();
+                fields.walls.fill_velocity(&mut fields.velocity);
+                fields.project(config.tolerance, None, stats, &Halt::never());
+                fields.swap_advected();
             }
             if !config.frozen {
                 fields.move_solids(stats.time, [0.0, stats.dt]);
@@ -298,26 +336,6 @@ impl Solver {
         });
         self.measure();
         Ok(())
-    }
-}
-
-/// Takes over the texture coordinates X of the turbulence. They count from the first cell of the box, so the distance to X grows by as
-/// many cells as that cell moves.
-fn carry_swirls(swirls: &mut Swirls, air: &Shift, old: &mut Swirls) {
-    swirls.phase = old.phase;
-    for (from, to) in old.moved.iter_mut().zip(&mut swirls.moved) {
-        air.bring(from);
-        air.nearest(from, to);
-    }
-}
-
-/// Takes over what the trapezoidal rule remembers.
-fn extend_past(fields: &mut Fields, air: &Shift, fade: f32, old: &mut Past) {
-    let Some(past) = &mut fields.past else { return };
-    past.dt = old.dt;
-    for (component, (from, to)) in old.velocity.iter_mut().zip(&mut past.velocity).enumerate() {
-        air.bring(from);
-        air.extend(component, fade, from, to);
     }
 }
 

@@ -27,6 +27,7 @@ impl Fields {
             .then(|| Obstacles::new(walls, config, solids, [time, dt.into()], (known, 1)));
         projector.set_cuts(new.as_ref().map_or(&Cuts::default(), |obstacles| &obstacles.voxels.cuts));
         *obstacles = new;
+        self.fit_corrected(config);
         self.move_contents_out();
         self.disturbed = true;
     }

@@ -71,7 +71,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, time, dt, 0.0, Fields::add_forces, clock)?;
+        self.force(fields, time, dt, 0.0, false, clock)?;
         self.project(fields, [0.0, config.h / dt], clock)
     }
 
@@ -80,29 +80,28 @@ impl Substep<'_> {
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let cfl = clock.record(steps * fields.extrapolate(dt, config.h));
+        let cfl = clock.record(steps * fields.extrapolate(dt));
+        clock.go_on()?;
+        fields.trace(AdvectingVelocity::Extrapolated, steps, config.trace, clock.halt);
         clock.go_on()?;
         let ambient = fields.ambient(params);
-        fields.force_ahead(&body_forces(params, ambient, dt, config.h), self.external, time);
+        fields.correct(&body_forces(params, ambient, dt, config.h), self.external, time, config.h);
         let ahead = fields.ahead();
-        clock.go_on()?;
-        fields.trace(AdvectingVelocity::Past, steps, config.trace, clock.halt);
         clock.go_on()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
         // The conservative sweeps read the advecting velocity itself.
-        fields.swap_past();
+        fields.swap_advected();
         fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
+        fields.swap_advected();
         clock.lap(Stage::AdvectScalars)?;
-        fields.begin_advection();
-        fields.advect_velocity(config.advection, steps, clock.halt);
-        fields.swap_past();
+        fields.advect_corrected(config.advection, steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
         fields.diffuse_scalars(params, dt / area, WHOLE, clock.halt);
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
-        self.force(fields, time, dt, ahead, Fields::add_forces_with_vorticity, clock)?;
+        self.force(fields, time, dt, ahead, true, clock)?;
         let share = fields.pressure_share(dt, config.h);
         self.project(fields, share, clock)
     }
@@ -146,7 +145,7 @@ impl Substep<'_> {
         fields.diffuse_velocity(params.viscosity * half / area, HALVES[0], clock.halt);
         clock.lap(Stage::Diffuse)?;
         fields.store_previous_velocity();
-        self.force(fields, time, half, 0.0, Fields::add_forces, clock)?;
+        self.force(fields, time, half, 0.0, false, clock)?;
         fields.store_advected();
         // The reflection applies this pressure once more.
         self.project(fields, [0.0, 2.0 * config.h / dt], clock)?;
@@ -171,7 +170,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         // The reflected velocity is not free of divergence: the vorticity is that of the velocity in the
         // middle.
-        self.force(fields, time + f64::from(half), half, 0.0, Fields::add_forces_with_vorticity, clock)?;
+        self.force(fields, time + f64::from(half), half, 0.0, true, clock)?;
         fields.swap_velocity();
         fields.diffuse_velocity(params.viscosity * half / area, HALVES[1], clock.halt);
         clock.lap(Stage::Diffuse)?;
@@ -190,14 +189,15 @@ impl Substep<'_> {
     /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity before projection. Buoyancy and
     /// external accelerations have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction and
     /// forces with a target damp the impulse within the step; of a force in two halves they damp the first one alone, which is of second
-    /// order too. Such a target counts confinement among the second half, which remains of first order.
+    /// order too. Such a target counts confinement among the second half, which remains of first order. `in_place`: the swirls confined are
+    /// those of the velocity, not of the advected one.
     fn force(
         &self,
         fields: &mut Fields,
         from: f64,
         dt: f32,
         ahead: f32,
-        add: impl Fn(&mut Fields, &Forces, &Halt),
+        in_place: bool,
         clock: &mut Clock,
     ) -> Result<(), SolverError> {
         let Self { config, params, .. } = *self;
@@ -206,9 +206,14 @@ impl Substep<'_> {
         let left = impulse_left(params.friction, dt);
         let left_at_end = if ahead > 0.0 { 1.0 } else { left };
         let buoyancy = forces.buoyancy.map(|b| left_at_end * (1.0 - ahead / dt) * b);
-        add(fields, &Forces { buoyancy, vorticity: left * forces.vorticity, ..forces }, clock.halt);
+        let body = Forces { buoyancy, vorticity: left * forces.vorticity, ..forces };
+        if in_place {
+            fields.add_forces_in_place(&body, self.external.relaxes(), clock.halt);
+        } else {
+            fields.add_forces(&body, clock.halt);
+        }
         clock.go_on()?;
-        let Fields { detail, scalars, scalars_next, bricks, velocity, advected, .. } = &mut *fields;
+        let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;
         self.external.accelerate(
@@ -225,7 +230,7 @@ impl Substep<'_> {
             is_second_half: ahead > 0.0,
             limit,
         };
-        self.external.relax((from, dt), &by, scalars, advected, velocity);
+        fields.relax(self.external, (from, dt), &by, in_place);
         self.sources.drive(self.time, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }

@@ -24,17 +24,18 @@ pub enum AdvectingVelocity {
     /// The one [extrapolated](Fields::extrapolate_reflected) for reflection.
     Reflected,
     /// The one [extrapolated](Fields::extrapolate) for the trapezoidal rule.
-    Past,
+    Extrapolated,
 }
 
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
     pub fn trace(&mut self, advecting: AdvectingVelocity, steps: f32, order: TraceOrder, halt: &Halt) {
-        let Self { layout, walls, velocity, expected, past, scalars_next: centers, back, forth, .. } = self;
+        let Self { layout, walls, velocity, expected, advected, back, forth, .. } = self;
+        let centers = &mut self.scalars_next;
         let velocity = match advecting {
             AdvectingVelocity::Present => velocity,
             AdvectingVelocity::Reflected => expected.as_mut().expect("reflection keeps it"),
-            AdvectingVelocity::Past => &mut past.as_mut().expect("the trapezoidal rule keeps it").velocity,
+            AdvectingVelocity::Extrapolated => advected,
         };
         self.planes_crossed = interpolate_centers(*layout, walls, velocity, centers, steps, order);
         let bounds = walls.sample_bounds(None);
@@ -111,13 +112,19 @@ impl Fields {
     /// Advects all components at once, by limited cubic interpolation. `scalars_next` holds the interleaved
     /// velocity.
     fn advect_together(&mut self, curve: Curve, halt: &Halt) {
-        let halo = self.stencil_halo();
-        let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
         if advect::reads_interleaved() {
+            let halo = self.stencil_halo();
+            let Self { layout, walls, velocity, scalars_next: interleaved, .. } = self;
             walls
                 .ranks()
                 .with_neighbours(*layout, halo, |layout| advect::interleave(layout, velocity, interleaved));
         }
+        self.advect_interleaved(curve, halt);
+    }
+
+    /// As [`advect_together`](Self::advect_together), where the kernels read interleaved values from the interleaved velocity alone.
+    pub(super) fn advect_interleaved(&mut self, curve: Curve, halt: &Halt) {
+        let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
         let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
         let field = advect::Staggered { interleaved, faces: velocity, back, curve };
         // Only as far as the flow decides; the sides mostly set the faces at the far ends.

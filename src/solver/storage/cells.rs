@@ -25,6 +25,20 @@ impl Cells {
         // A hint: if the memory begins between two cells, no cell begins a cache line.
         Self { values, skip: (bytes / cell).min(LINE / cell), len }
     }
+
+    /// The memory as three fields of one value at each cell.
+    pub fn thirds(&self) -> [&[f32]; 3] {
+        let (values, len) = (self.as_flattened(), self.len);
+        [&values[..len], &values[len..2 * len], &values[2 * len..3 * len]]
+    }
+
+    /// As [`thirds`](Self::thirds), to be written.
+    pub fn thirds_mut(&mut self) -> [&mut [f32]; 3] {
+        let len = self.len;
+        let (first, rest) = self.as_flattened_mut().split_at_mut(len);
+        let (second, third) = rest.split_at_mut(len);
+        [first, second, &mut third[..len]]
+    }
 }
 
 impl Deref for Cells {
