@@ -280,7 +280,13 @@ mod tests {
     }
 
     fn single() -> Look {
-        Look { scattering: Scattering::Single, sky: [1.0; 3], ground: [1.0; 3], ..Look::default() }
+        Look {
+            scattering: Scattering::Single,
+            sky: [1.0; 3],
+            ground: [1.0; 3],
+            floor: None,
+            ..Look::default()
+        }
     }
 
     /// Light that is the same from everywhere is scattered as such where no smoke dims it, for any lobes.
