@@ -19,23 +19,21 @@ Lamp lamp_row(int n) {
     return Lamp(t[0], t[1], t[2], t[3], t[4], t[5].rgb);
 }
 
-vec3 on_disc(vec3 axis, vec2 u) {
-    vec3 a = normalize(cross(axis, abs(axis.x) < 0.7 ? vec3(1, 0, 0) : vec3(0, 1, 0)));
-    float around = u.y * 6.2831853;
-    return (a * cos(around) + cross(axis, a) * sin(around)) * sqrt(u.x);
-}
-
 // The light of a point of the lamp, as if all came from there.
 Arriving drawn(Lamp lamp, vec3 p, vec2 u) {
-    if (lamp.middle.w < 0.5) return Arriving(normalize(lamp.middle.xyz + on_disc(lamp.middle.xyz, u) * lamp.axis.w), FAR, 1.0);
+    if (lamp.middle.w < 0.5) {
+        float cone = cone_of_sun(lamp.axis.w);
+        return Arriving(in_cone(cone, lamp.middle.xyz, u), FAR, 1.0 / mean_cosine(cone));
+    }
     vec3 to = lamp.middle.xyz - p;
     if (lamp.middle.w < 1.5) {
-        float away = length(to);
-        vec3 towards = away > 1e-9 ? to / away : vec3(0, 1, 0);
-        float cone = smoothstep(lamp.cosines.x, lamp.cosines.y, -dot(towards, lamp.axis.xyz));
-        to += on_disc(towards, u) * lamp.axis.w;
-        float radius = lamp.axis.w, square = max(max(away * away, radius * radius), 1e-12);
-        return Arriving(to / max(length(to), 1e-9), max(length(to) - radius, 0.0), cone / square);
+        float away = length(to), radius = lamp.axis.w, cone = cone_of_ball(away, radius);
+        vec3 towards = away > 1e-9 ? to / away : vec3(0, 1, 0), direction = in_cone(cone, towards, u);
+        float spot = smoothstep(lamp.cosines.x, lamp.cosines.y, -dot(towards, lamp.axis.xyz));
+        float along = dot(to, direction), aside = max(away * away - along * along, 0.0);
+        float free = max(along - sqrt(max(radius * radius - aside, 0.0)), 0.0);
+        float square = max(max(away * away, radius * radius), 1e-12);
+        return Arriving(direction, free, spot / square / max(mean_cosine(cone), 0.5));
     }
     to += lamp.across.xyz * (2.0 * u.x - 1.0) + lamp.along.xyz * (2.0 * u.y - 1.0);
     float away = max(length(to), 1e-6);
@@ -46,17 +44,18 @@ bool is_area(Lamp lamp) { return lamp.middle.w > 1.5; }
 
 // Irradiance on a surface with a normal, for a colour of 1, without what hides it.
 float lamp_on(Lamp lamp, vec3 p, vec3 normal) {
-    if (!is_area(lamp)) {
-        Arriving a = drawn(lamp, p, vec2(0.0));
-        return a.share * max(dot(a.direction, normal), 0.0);
+    vec3 to = lamp.middle.xyz - p;
+    if (is_area(lamp)) {
+        vec3 a = lamp.across.xyz, b = lamp.along.xyz;
+        float area = 4.0 * length(a) * length(b);
+        if (area > POINT_AREA * dot(to, to)) {
+            vec3 corners[4] = vec3[4](to - a - b, to + a - b, to + a + b, to - a + b);
+            return dot(to, lamp.axis.xyz) < 0.0 ? of_polygon(corners, normal) / area : 0.0;
+        }
     }
-    float near = 0.25 * length(lamp.across.xyz) * length(lamp.along.xyz), sum = 0.0;
-    for (int n = 0; n < 9; n++) {
-        Arriving a = drawn(lamp, p, vec2(GAUSS[n % 3], GAUSS[n / 3]));
-        float square = a.away * a.away, weight = GAUSS_WEIGHT[n % 3] * GAUSS_WEIGHT[n / 3];
-        sum += weight * a.share * square / max(max(square, near), 1e-12) * max(dot(a.direction, normal), 0.0);
-    }
-    return sum;
+    Arriving all = drawn(lamp, p, is_area(lamp) ? vec2(0.5) : vec2(0.0));
+    float cone = lamp.middle.w < 0.5 ? cone_of_sun(lamp.axis.w) : is_area(lamp) ? 0.0 : cone_of_ball(length(to), lamp.axis.w);
+    return all.share * mean_cosine_above(cone, dot(all.direction, normal));
 }
 
 #ifdef SOLIDS
@@ -74,22 +73,25 @@ bool solids_near(Lamp lamp, vec3 p) {
 }
 #endif
 
-// Share of a light that solids leave to a point.
-float lamp_seen(Lamp lamp, vec3 p) {
+// Share of the light above the horizon of a surface that solids leave to it.
+float lamp_seen(Lamp lamp, vec3 p, vec3 normal) {
 #ifdef SOLIDS
     if (!solids_near(lamp, p)) return 1.0;
     bool wide = is_area(lamp) || lamp.axis.w > (lamp.middle.w < 0.5 ? POINT_SUN : POINT_BALL);
-    int count = wide ? SHADOWS : 1, open = 0;
-    float turn = texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r;
+    int count = wide ? SHADOWS : 1;
+    float turn = texelFetch(noise, ivec2(gl_FragCoord.xy) & 63, 0).r, open = 0.0, all = 0.0;
     for (int n = 0; n < count; n++) {
         vec2 u = wide ? vec2((float(n) + 0.5) / float(count), fract(float(n) * 0.618034 + turn)) : vec2(0.0);
         Arriving a = drawn(lamp, p, u);
-        vec3 normal;
+        // Points below the horizon are no part of what the surface gets without solids.
+        float weight = wide ? a.share * max(dot(a.direction, normal), 0.0) : 1.0;
+        vec3 met;
         vec4 surface;
-        float t = meet_solids(p, a.direction, normal, surface);
-        open += t > 0.0 && t < a.away ? 0 : 1;
+        float t = weight > 0.0 ? meet_solids(p, a.direction, met, surface) : 0.0;
+        open += t > 0.0 && t < a.away ? 0.0 : weight;
+        all += weight;
     }
-    return float(open) / float(count);
+    return all > 0.0 ? open / all : 0.0;
 #else
     return 1.0;
 #endif
@@ -112,7 +114,7 @@ vec3 lamps_on_floor(vec3 p, vec2 share) {
         if (direct > 0.0) {
             float y = stacked(share.y, n / 4, blocks, float(textureSize(lamp_floor, 0).y));
             float passes = textureLod(lamp_floor, vec2(share.x, y), 0.0)[n % 4];
-            sum += lamp.color * (direct * passes * lamp_seen(lamp, p));
+            sum += lamp.color * (direct * passes * lamp_seen(lamp, p, vec3(0, 1, 0)));
         }
     }
     return sum;
@@ -121,10 +123,10 @@ vec3 lamps_on_floor(vec3 p, vec2 share) {
 #ifdef SOLIDS
 // Radiance that the coat of a surface sends to the eye, for a colour of 1, without what hides the light.
 float lamp_glossy(Lamp lamp, vec3 p, Facet facet) {
-    if (lamp.middle.w < 0.5) return glossy(facet, normalize(lamp.middle.xyz), lamp.axis.w);
     if (!is_area(lamp)) {
         Arriving a = drawn(lamp, p, vec2(0.0));
-        return a.share * glossy(facet, a.direction, lamp.axis.w / max(a.away + lamp.axis.w, 1e-6));
+        bool far = lamp.middle.w < 0.5;
+        return a.share * glossy(facet, a.direction, far ? atan(lamp.axis.w) : lamp.axis.w / max(a.away + lamp.axis.w, 1e-6));
     }
     float near = 0.25 * length(lamp.across.xyz) * length(lamp.along.xyz), sum = 0.0;
     float size = 0.3 * max(length(lamp.across.xyz), length(lamp.along.xyz));
@@ -147,7 +149,7 @@ vec3 lamps_on_solid(vec3 p, Facet facet, vec3 share, out vec3 coat) {
         if (direct > 0.0) {
             float z = stacked(share.z, n / 4, blocks, float(textureSize(lamp_depths, 0).z));
             float depth = textureLod(lamp_depths, vec3(share.xy, z), 0.0)[n % 4];
-            vec3 arrives = lamp.color * (exp(-depth) * lamp_seen(lamp, p));
+            vec3 arrives = lamp.color * (exp(-depth) * lamp_seen(lamp, p, facet.normal));
             sum += arrives * direct;
             coat += arrives * lamp_glossy(lamp, p, facet);
         }

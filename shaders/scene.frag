@@ -6,6 +6,7 @@
 #include "spline.glsl"
 #endif
 #include "light.glsl"
+#include "irradiance.glsl"
 #ifdef SOLIDS
 #include "solid.glsl"
 #include "glossy.glsl"
@@ -19,6 +20,7 @@ uniform vec2 floor_lo;       // x and z of its first node, m
 uniform vec2 floor_spacing;  // between its nodes, m
 
 uniform vec3 floor_albedo;   // negative: no floor
+uniform float sun_radius;    // angular radius of the sun, rad
 #ifdef SOLIDS
 uniform vec3 sun_scale;      // share of the depth that dims the sun on surfaces
 uniform sampler3D diffuse_red;   // mean radiance and net flux of all light but the sun's own
@@ -29,7 +31,6 @@ uniform sampler3D within_green;
 uniform sampler3D within_blue;
 uniform vec3 diffuse_size;   // of the cubes that hold it, m
 uniform float diffuse_off;   // how far off a surface it is read, m
-uniform float sun_radius;    // angular radius of the sun, rad
 uniform sampler3D depths;    // optical depth of the smoke to the sun
 #endif
 
@@ -42,11 +43,16 @@ vec2 on_floor(vec3 p) {
     return ((p.xz - floor_lo) / floor_spacing + 0.5) / vec2(textureSize(floor_light, 0));
 }
 
-// Share of the sun that solids leave to a point.
-float sunny(vec3 p) {
+// Mean cosine between a normal and the sun's directions above the horizon.
+float sun_cosine(vec3 normal) {
+    return mean_cosine_above(cone_of_sun(tan(sun_radius)), dot(normal, sun_direction));
+}
+
+// Share of the sun above the horizon of a surface that solids leave to it.
+float sunny(vec3 p, vec3 normal) {
 #ifdef SOLIDS
     vec4 none = vec4(0.0);
-    return lamp_seen(Lamp(vec4(sun_direction, 0.0), vec4(vec3(0.0), tan(sun_radius)), none, none, none, sun), p);
+    return lamp_seen(Lamp(vec4(sun_direction, 0.0), vec4(vec3(0.0), tan(sun_radius)), none, none, none, sun), p, normal);
 #else
     return 1.0;
 #endif
@@ -54,7 +60,8 @@ float sunny(vec3 p) {
 
 vec3 floor_radiance(vec3 p) {
     vec4 arrives = textureLod(floor_light, on_floor(p), 0.0);
-    float direct = sunny(p) * max(sun_direction.y, 0.0) * arrives.r / PI;
+    vec3 upwards = vec3(0, 1, 0);
+    float direct = sunny(p, upwards) * sun_cosine(upwards) * arrives.r / PI;
     vec3 lit = sun * direct + arrives.gba;
 #ifdef LAMPS
     lit += lamps_on_floor(p, on_floor(p)) / PI;
@@ -92,13 +99,13 @@ float of_small(vec4 s, vec3 normal) {
 // A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light.
 vec3 solid_radiance(vec3 p, vec3 d, vec3 normal, vec4 surface) {
     Facet facet = facet_of(normal, -d, surface.a);
-    float cosine = dot(normal, sun_direction), hair = 1e-3 * light_spacing;
+    float cosine = sun_cosine(normal), hair = 1e-3 * light_spacing;
     vec3 sunlit = vec3(0.0);
-    if (cosine > 0.0) sunlit = sunny(p + hair * normal) * exp(-sun_scale * depth_at(clamp(p, vec3(0.0), extent)));
+    if (cosine > 0.0) sunlit = sunny(p + hair * normal, normal) * exp(-sun_scale * depth_at(clamp(p, vec3(0.0), extent)));
     vec3 share = (p + diffuse_off * normal) / diffuse_size;
     vec4 red = moments(diffuse_red, share), green = moments(diffuse_green, share), blue = moments(diffuse_blue, share);
     vec4 small_red = moments(within_red, share), small_green = moments(within_green, share), small_blue = moments(within_blue, share);
-    vec3 lit = sun * (sunlit * max(cosine, 0.0) / PI) + around(red, green, blue, 2.0 * normal), coat = vec3(0.0);
+    vec3 lit = sun * (sunlit * cosine / PI) + around(red, green, blue, 2.0 * normal), coat = vec3(0.0);
     lit += vec3(of_small(small_red, normal), of_small(small_green, normal), of_small(small_blue, normal));
 #ifdef LAMPS
     lit += lamps_on_solid(p + hair * normal, facet, in_points(clamp(p, vec3(0.0), extent)), coat) / PI;

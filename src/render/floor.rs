@@ -123,7 +123,8 @@ impl FloorLight {
         if !medium.scattering || forward <= 0.0 || up <= 0.02 {
             return;
         }
-        let direct = up / std::f32::consts::PI;
+        const NORMAL: [f32; 3] = [0.0, 1.0, 0.0];
+        let direct = light.sun().mean_cosine([0.0; 3], NORMAL) / std::f32::consts::PI;
         let node = |n: usize| {
             let p = [(n % width) as f32 * self.spacing[0], 0.0, (n / width) as f32 * self.spacing[1]];
             let p = [p[0] + self.lo[0], 0.0, p[2] + self.lo[1]];
@@ -131,7 +132,7 @@ impl FloorLight {
             if ahead == [0.0; 3] {
                 return ahead;
             }
-            let seen = light.sun().seen(p, light.solids(), 0.0);
+            let seen = light.sun().seen(p, NORMAL, light.solids(), 0.0);
             std::array::from_fn(|c| medium.sun[c] * direct * seen * ahead[c])
         };
         let mut ahead: Vec<[f32; 3]> =

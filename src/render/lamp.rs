@@ -1,13 +1,15 @@
 //! Lights as rendering needs them: what arrives from them at a point, and from where. `shaders/lamp.glsl` has the same formulas.
 //! The sun of a look is one of them where solids hide it.
 //!
-//! A ball of radius R and irradiance E at 1 m gives E / max(r², R²) at a distance r, and nothing within it takes any; a rectangle E cos θ / r² of each of its parts.
+//! A surface that faces a ball of radius R and irradiance E at 1 m gets E / r² at a distance r > R; nothing within the ball takes any. Of a
+//! rectangle it gets E cos θ / r² from each part, of a sun its irradiance. Suns and balls fill a [`Cone`] of even radiance.
 //! No light is seen itself.
 
 use nalgebra::Vector3;
 
 use super::camera::{self, FAR, Ray};
 use super::glossy::Facet;
+use super::irradiance::{Cone, across, of_polygon};
 use super::lines::smoothstep;
 use super::solid::Solid;
 use crate::look::{Emitter, Light, Look};
@@ -20,6 +22,8 @@ pub(super) const POINT_SUN: f32 = 0.008_72;
 pub(super) const POINT_BALL: f32 = 1e-3;
 /// Points of a wide light towards which the depth of smoke is taken.
 const DEPTHS: usize = 4;
+/// Area of a rectangle, over its squared distance, below which it is a point.
+pub(super) const POINT_AREA: f32 = 1e-4;
 /// The three Gauss points of an interval, as shares of its length, and their weights.
 const GAUSS: [(f32, f32); 3] = [(0.112_701_67, 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.887_298_35, 5.0 / 18.0)];
 /// The golden ratio's part: multiples of it spread evenly over 0..1.
@@ -50,9 +54,10 @@ pub(super) struct Arriving {
     pub direction: [f32; 3],
     /// Distance of the light \[m\].
     pub distance: f32,
-    /// Irradiance on a surface that faces it, for a colour of 1.
+    /// The sum over all directions in which it arrives, for a colour of 1. Times `parallel`, it is the irradiance on a surface that
+    /// faces the light.
     pub share: f32,
-    /// Mean cosine between the direction and those to all points of the light: less than 1 close to a ball.
+    /// Mean cosine between the direction and those to all points of the light: less than 1 close to a ball and under a wide sun.
     pub parallel: f32,
 }
 
@@ -118,38 +123,36 @@ impl Lamp {
         Arriving { share: by * across * all.share * square / square.max(near).max(1e-12), ..all }
     }
 
-    /// The light of a point of the lamp chosen by two numbers in 0..1, as if all came from there. Uniform numbers give points
-    /// spread evenly over a sun's disc, the disc of a ball that faces `p`, or a rectangle; 0 gives the middle of a disc.
+    /// The light of a point of the lamp chosen by two numbers in 0..1, as if all came from there. Uniform numbers give directions
+    /// spread evenly over the cone of a sun or a ball, or points of a rectangle; 0 gives the middle of a cone.
     pub fn drawn(&self, p: [f32; 3], u: [f32; 2]) -> Arriving {
         let p = Vector3::from(p);
-        let on_disc = |axis: &Vector3<f32>| {
-            let (sin, cos) = (u[1] * std::f32::consts::TAU).sin_cos();
-            let [a, b] = across(axis);
-            (a * cos + b * sin) * u[0].sqrt()
-        };
+        let parallel = |cone: Cone| if u[0] > 0.0 { 1.0 } else { cone.mean_cosine() };
         match &self.kind {
             Kind::Sun { direction, slope } => {
-                let aside = if *slope > 0.0 { on_disc(direction) * *slope } else { Vector3::zeros() };
+                let cone = Cone::of_sun(*slope);
                 Arriving {
-                    direction: (direction + aside).normalize().into(),
+                    direction: cone.direction(direction, u).into(),
                     distance: FAR,
-                    share: 1.0,
-                    parallel: 1.0,
+                    share: 1.0 / cone.mean_cosine(),
+                    parallel: parallel(cone),
                 }
             }
             Kind::Ball { middle, radius, axis, cosines: [outer, inner] } => {
                 let way = middle - p;
                 let away = way.norm();
                 let towards = if away > 1e-9 { way / away } else { Vector3::y() };
-                let cone = smoothstep(0.0, 1.0, (-towards.dot(axis) - outer) / (inner - outer));
-                let to = way + if u[0] > 0.0 { on_disc(&towards) * *radius } else { Vector3::zeros() };
-                let length = to.norm();
-                let direction = if length > 1e-9 { to / length } else { towards };
+                let spot = smoothstep(0.0, 1.0, (-towards.dot(axis) - outer) / (inner - outer));
+                let cone = Cone::of_ball(away, *radius);
+                let direction = cone.direction(&towards, u);
                 // Nothing within the ball takes its light.
-                let distance = (length - radius).max(0.0);
-                let share = cone / (away * away).max(radius * radius).max(1e-12);
-                let parallel = if u[0] > 0.0 { 1.0 } else { mean_cosine(away, *radius) };
-                Arriving { direction: direction.into(), distance, share, parallel }
+                let along = way.dot(&direction);
+                let aside = (away * away - along * along).max(0.0);
+                let distance = (along - (radius * radius - aside).max(0.0).sqrt()).max(0.0);
+                let facing = spot / (away * away).max(radius * radius).max(1e-12);
+                // Within the ball its light grows no more.
+                let share = facing / cone.mean_cosine().max(0.5);
+                Arriving { direction: direction.into(), distance, share, parallel: parallel(cone) }
             }
             Kind::Area { middle, normal, edges } => {
                 let to = middle + edges[0] * (2.0 * u[0] - 1.0) + edges[1] * (2.0 * u[1] - 1.0) - p;
@@ -255,6 +258,36 @@ impl Lamp {
         if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] }
     }
 
+    /// The light of a sun for each colour, as [`Arriving::share`] counts it.
+    pub fn over_all_directions(&self) -> [f32; 3] {
+        let Arriving { share, .. } = self.drawn([0.0; 3], self.middle());
+        self.color.map(|x| share * x)
+    }
+
+    /// Mean cosine between a normal and the directions of a sun or a ball, with 0 below the horizon.
+    pub fn mean_cosine(&self, p: [f32; 3], normal: [f32; 3]) -> f32 {
+        let Arriving { direction, .. } = self.drawn(p, self.middle());
+        let cone = match &self.kind {
+            Kind::Sun { slope, .. } => Cone::of_sun(*slope),
+            Kind::Ball { middle, radius, .. } => Cone::of_ball((middle - Vector3::from(p)).norm(), *radius),
+            Kind::Area { .. } => Cone::POINT,
+        };
+        cone.mean_cosine_above(Vector3::from(direction).dot(&Vector3::from(normal)))
+    }
+
+    /// Irradiance on a surface with a normal, for a colour of 1, without what hides it.
+    pub fn unhidden(&self, p: [f32; 3], normal: [f32; 3]) -> f32 {
+        if let Kind::Area { middle, normal: ahead, edges: [a, b] } = &self.kind {
+            let to = middle - Vector3::from(p);
+            let area = 4.0 * a.norm() * b.norm();
+            if area > POINT_AREA * to.norm_squared() {
+                let corners = [to - a - b, to + a - b, to + a + b, to - a + b];
+                return if to.dot(ahead) < 0.0 { of_polygon(corners, &normal.into()) / area } else { 0.0 };
+            }
+        }
+        self.drawn(p, self.middle()).share * self.mean_cosine(p, normal)
+    }
+
     /// Irradiance on a surface with a normal, for a colour of 1, as far as solids leave it. `turn` in 0..1 turns the points of a
     /// wide light, so that shadows end in grain rather than in steps.
     pub fn at_surface(&self, p: [f32; 3], normal: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
@@ -263,17 +296,19 @@ impl Lamp {
 
     /// As [`Lamp::at_surface`], and the radiance that the coat of the surface sends to the eye.
     pub fn at_facet(&self, p: [f32; 3], facet: &Facet, solids: &[Solid], turn: f32) -> [f32; 2] {
-        let (mut all, mut glossy) = (0.0, 0.0);
-        for part in 0..self.parts() {
-            let Arriving { direction, distance, share, .. } = self.arriving(part, p);
-            let towards = Vector3::from(direction);
-            all += share * facet.normal.dot(&towards).max(0.0);
-            glossy += share * facet.glossy(towards, self.angular_radius(distance));
-        }
+        let normal = facet.normal.into();
+        let all = self.unhidden(p, normal);
         if all <= 0.0 {
             return [0.0; 2];
         }
-        let seen = if solids.is_empty() { 1.0 } else { self.seen(p, solids, turn) };
+        let mut glossy = 0.0;
+        if facet.coat.is_some() {
+            for part in 0..self.parts() {
+                let Arriving { direction, distance, share, .. } = self.arriving(part, p);
+                glossy += share * facet.glossy(direction.into(), self.angular_radius(distance));
+            }
+        }
+        let seen = if solids.is_empty() { 1.0 } else { self.seen(p, normal, solids, turn) };
         [seen * all, seen * glossy]
     }
 
@@ -286,8 +321,8 @@ impl Lamp {
         }
     }
 
-    /// Share of the light that solids leave to a point. `turn` as for [`Lamp::at_surface`].
-    pub fn seen(&self, p: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
+    /// Share of the light above the horizon of a surface that solids leave to it. `turn` as for [`Lamp::at_surface`].
+    pub fn seen(&self, p: [f32; 3], normal: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
         let Arriving { direction, distance, .. } = self.drawn(p, self.middle());
         let axis = Vector3::from(direction);
         let near = |solid: &&Solid| {
@@ -299,27 +334,21 @@ impl Lamp {
             return 1.0;
         }
         let count = if self.is_wide() { SHADOWS } else { 1 };
-        let open = |n: &usize| {
-            let Arriving { direction, distance, .. } = self.drawn(p, Self::spread(*n, count, turn));
+        let (mut open, mut all) = (0.0, 0.0);
+        for n in 0..count {
+            let Arriving { direction, distance, share, .. } = self.drawn(p, Self::spread(n, count, turn));
+            let cosine = Vector3::from(direction).dot(&Vector3::from(normal));
+            // Points below the horizon are no part of what the surface gets without solids.
+            let weight = if count > 1 { share * cosine.max(0.0) } else { 1.0 };
             let ray = Ray { origin: p.into(), direction: direction.into() };
             let hides = |solid: &Solid| solid.meet(&ray, 0).is_some_and(|meeting| meeting.t < distance);
-            !solids.iter().filter(near).any(hides)
-        };
-        (0..count).filter(open).count() as f32 / count as f32
+            if weight > 0.0 && !solids.iter().filter(near).any(hides) {
+                open += weight;
+            }
+            all += weight;
+        }
+        if all > 0.0 { open / all } else { 0.0 }
     }
-}
-
-/// Mean cosine between the axis of a disc of some radius, seen from a point of it at a distance, and the points of the disc.
-fn mean_cosine(away: f32, radius: f32) -> f32 {
-    let square = (radius / away.max(1e-9)).powi(2);
-    if square < 1e-3 { 1.0 } else { 2.0 * ((1.0 + square).sqrt() - 1.0) / square }
-}
-
-/// Two unit vectors at right angles to an axis and to each other.
-fn across(axis: &Vector3<f32>) -> [Vector3<f32>; 2] {
-    let aside = if axis.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() };
-    let a = axis.cross(&aside).normalize();
-    [a, axis.cross(&a)]
 }
 
 fn unit(v: [f32; 3]) -> Vector3<f32> {
@@ -330,6 +359,8 @@ fn unit(v: [f32; 3]) -> Vector3<f32> {
 mod tests {
     use super::*;
     use crate::render::solid::Shape;
+
+    const UP: [f32; 3] = [0.0, 1.0, 0.0];
 
     fn lamp(emitter: Emitter) -> Lamp {
         Lamp::of(&Light { emitter, color: [1.0; 3], strength: 1.0 })
@@ -360,13 +391,56 @@ mod tests {
         }
     }
 
+    /// Surfaces that face a wide light, and such whose horizon hides its middle.
     #[test]
-    fn the_parts_light_as_the_whole_rectangle() {
-        let area = lamp(Emitter::Area { position: [0.0, 1.0, 0.0], target: [0.0; 3], size: [0.8, 0.4] });
-        for p in [[0.0, 0.0, 0.0], [0.5, 0.6, 0.2], [1.5, 0.2, -0.4]] {
-            let got = area.at_surface(p, [0.0, 1.0, 0.0], &[], 0.0);
-            let want = mean(&area, p, [0.0, 1.0, 0.0]);
-            assert!((got / want - 1.0).abs() < 0.02, "{p:?}: {got}, not {want}");
+    fn a_wide_light_shines_as_all_of_its_points() {
+        let position = [0.0, 1.0, 0.0];
+        for emitter in [
+            Emitter::Sun { direction: UP, size: 30.0 },
+            Emitter::Sun { direction: UP, size: 90.0 },
+            Emitter::Point { position, radius: 0.5 },
+            Emitter::Area { position, target: [0.0; 3], size: [0.8, 0.4] },
+        ] {
+            let light = lamp(emitter);
+            for p in [[0.0, 0.0, 0.0], [0.5, 0.6, 0.2], [0.9, 0.2, -0.4]] {
+                for normal in [UP, [0.6, 0.8, 0.0], [1.0, 0.0, 0.0], [0.0, -0.28, 0.96]] {
+                    let (got, want) = (light.at_surface(p, normal, &[], 0.0), mean(&light, p, normal));
+                    let off = (got - want).abs();
+                    assert!(off < 2e-3 * (1.0 + want), "{emitter:?}, {p:?}, {normal:?}: {got}, not {want}");
+                }
+            }
+        }
+    }
+
+    /// The sides of a box below a light: their horizon and the box itself hide the same part.
+    #[test]
+    fn a_solid_hides_from_its_own_side_what_its_horizon_hides() {
+        let position = [0.0, 0.9, 0.0];
+        let block =
+            Solid { rotation: [0.0, 0.0, 0.0, 1.0], shape: Shape::Box { half: [0.1; 3] }, center: [0.0; 3] };
+        for emitter in [
+            Emitter::Sun { direction: UP, size: 90.0 },
+            Emitter::Point { position, radius: 0.5 },
+            Emitter::Area { position, target: [0.0; 3], size: [1.0; 2] },
+        ] {
+            let (light, p, normal) = (lamp(emitter), [0.1001, 0.02, 0.03], [1.0, 0.0, 0.0]);
+            let got = light.at_surface(p, normal, std::slice::from_ref(&block), 0.3);
+            let want = mean(&light, p, normal);
+            assert!((got / want - 1.0).abs() < 0.01, "{emitter:?}: {got}, not {want}");
+        }
+    }
+
+    /// The strength is the irradiance on a surface that faces the light, however wide that is.
+    #[test]
+    fn points_of_a_wide_light_sum_up_to_its_strength() {
+        for size in [0.5, 20.0, 60.0, 90.0] {
+            let got = mean(&sun(size, UP), [0.0; 3], UP);
+            assert!((got - 1.0).abs() < 1e-3, "sun of {size}°: {got}");
+        }
+        for radius in [0.01, 0.5, 1.0] {
+            let ball = lamp(Emitter::Point { position: [0.0, 1.5, 0.0], radius });
+            let got = mean(&ball, [0.0; 3], UP) * 2.25;
+            assert!((got - 1.0).abs() < 1e-3, "ball of {radius} m: {got}");
         }
     }
 
@@ -398,7 +472,7 @@ mod tests {
             let above = sun(size, [0.0, 1.0, 0.0]);
             for solids in [&plate[..], &seam] {
                 for x in [-0.2, 0.0, 0.2] {
-                    assert_eq!(above.seen([x, 0.0, 0.1], solids, 0.3), 0.0, "{size} {x}");
+                    assert_eq!(above.seen([x, 0.0, 0.1], UP, solids, 0.3), 0.0, "{size} {x}");
                 }
             }
             let clear = above.clear_of(&plate[0], [0.1, 0.0, 0.1], 0.02);
@@ -430,7 +504,7 @@ mod tests {
                 let want = open.count() as f32 / 400.0;
                 soft += i32::from(want > 0.0 && want < 1.0);
                 for turn in [0.0, 0.4] {
-                    let got = disc.seen(p, &solid, turn);
+                    let got = disc.seen(p, UP, &solid, turn);
                     assert!((got - want).abs() < 0.13, "{p:?}: {got}, not {want}");
                 }
             }

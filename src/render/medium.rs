@@ -4,11 +4,12 @@
 //! J = ω [ E T p(cos θ) + M ] + glow
 //! ```
 //!
-//! with the albedo ω, the sun's irradiance E and its transmittance T = e^(−τ), the phase function p, and M, all other light
+//! with the albedo ω, the sun's light E from all directions and its transmittance T = e^(−τ), the phase function p, and M, all other light
 //! that is scattered towards the eye for an albedo of 1, from the light volume ([`super::light`]).
 
 use super::camera::unit;
 use super::exp::exp;
+use super::lamp::Lamp;
 use super::lines::smoothstep;
 use super::surround::Surround;
 use crate::look::{Look, Scattering};
@@ -46,7 +47,7 @@ pub struct Medium {
     pub scattering: bool,
     /// Unit vector towards the sun.
     pub sun_direction: [f32; 3],
-    /// Irradiance of the sun.
+    /// The sum of the sun's light over its directions: its irradiance over their mean cosine.
     pub sun: [f32; 3],
     /// Radiance of the sky straight up.
     pub sky: [f32; 3],
@@ -70,7 +71,7 @@ impl Medium {
             second_share: look.second_lobe[1].clamp(0.0, 1.0),
             scattering: look.scattering != Scattering::Single,
             sun_direction: unit(look.sun_direction),
-            sun: look.sun,
+            sun: Lamp::sun(look).over_all_directions(),
             sky: look.sky,
             ground: look.ground,
             around: Surround::of(&look.environment),

@@ -31,6 +31,7 @@ mod floor;
 mod floor_grid;
 mod flow;
 mod glossy;
+mod irradiance;
 mod lamp;
 pub mod light;
 mod lines;

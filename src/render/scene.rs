@@ -45,9 +45,9 @@ impl Scenery<'_> {
         let facet = Facet::new(ray, n, self.look.roughness(meeting.solid));
         let p: [f32; 3] = ray.at(meeting.t).coords.into();
         let out = |by: f32| -> [f32; 3] { std::array::from_fn(|a| p[a] + by * n[a]) };
-        let cosine = (0..3).map(|a| n[a] * m.sun_direction[a]).sum::<f32>();
         let (outside, the_sun) = (out(1e-3 * self.light.spacing), self.light.sun());
-        let seen = if cosine > 0.0 { the_sun.seen(outside, self.solids, turn) } else { 0.0 };
+        let cosine = the_sun.mean_cosine(outside, n);
+        let seen = if cosine > 0.0 { the_sun.seen(outside, n, self.solids, turn) } else { 0.0 };
         let through = if seen > 0.0 { self.light.sun_through(p) } else { [0.0; 3] };
         let sunny = through.map(|through| seen * through);
         let other = self.light.diffuse(p, n, self.splines);

@@ -133,7 +133,15 @@ fn both_renderers_draw_the_same_solids() {
         snapshot.solids.push(solid.pose(0.0, 0.0));
     }
     let soft = Look { sun_size: 8.0, ..look.clone() };
-    for look in [&look, &soft] {
+    // Their middles lie below the horizon of many facets.
+    let wide = [
+        Emitter::Sun { direction: [-0.7, 0.1, -0.5], size: 80.0 },
+        Emitter::Point { position: [0.4, 0.9, 0.9], radius: 0.4 },
+        Emitter::Area { position: [0.4, 1.0, 0.4], target: [0.4, 0.5, 0.4], size: [1.0, 0.5] },
+    ];
+    let wide = wide.map(|emitter| Light { emitter, color: [1.0, 0.8, 0.4], strength: 1.5 });
+    let wide = Look { sun_size: 70.0, lights: wide.to_vec(), ..look.clone() };
+    for look in [&look, &soft, &wide] {
         let (view, sun) = (view(look, &camera), look.sun_size);
         let without = gl.render(&empty, &view).unwrap();
         let on_gl = gl.render(&snapshot, &view).unwrap();

@@ -2,8 +2,8 @@
 
 use crate::render::camera::{Axes, FAR};
 use crate::render::floor::FloorLight;
+use crate::render::lamp::Lamp;
 use crate::render::light::{LightVolume, Lit};
-use crate::render::medium::Medium;
 use crate::render::noise;
 use crate::render::scene::FLOOR_ENDS;
 use crate::render::stage::Stage;
@@ -22,6 +22,7 @@ pub(super) struct Floor<'a> {
     albedo: [f32; 3],
     /// The radiance that it sends of all of the sun.
     direct: [f32; 3],
+    sun: Lamp,
     sun_direction: [f32; 3],
     /// The frame whose offsets turn the points of wide lights.
     frame: u32,
@@ -33,18 +34,19 @@ pub(super) struct Floor<'a> {
 impl<'a> Floor<'a> {
     pub fn new(
         light: &'a FloorLight,
-        medium: &Medium,
+        sun: Lamp,
         albedo: [f32; 3],
         stage: &Stage,
         (volume, frame): (&'a LightVolume, u32),
     ) -> Self {
-        let cosine = medium.sun_direction[1].max(0.0);
+        let irradiance = sun.unhidden([0.0; 3], [0.0, 1.0, 0.0]);
         Self {
             light,
             volume,
             albedo,
-            direct: medium.sun.map(|x| x * cosine / std::f32::consts::PI),
-            sun_direction: medium.sun_direction,
+            direct: sun.color.map(|x| x * irradiance / std::f32::consts::PI),
+            sun_direction: sun.arriving(0, [0.0; 3]).direction,
+            sun,
             frame,
             middle: stage.middle(),
             side: stage.side(),
@@ -81,10 +83,10 @@ impl Floor<'_> {
     fn shadow(&self, seen: &mut Seen, first: [usize; 2]) {
         seen.sunny = [1.0; CHUNK];
         let [sx, sy, sz] = self.sun_direction;
-        if sy <= 0.0 {
+        if self.direct == [0.0; 3] {
             return;
         }
-        let (sun, solids) = (self.volume.sun(), self.volume.solids());
+        let (sun, solids) = (&self.sun, self.volume.solids());
         let slope = sun.half_extent(1.0);
         let mut near = [false; CHUNK];
         for solid in solids {
@@ -100,7 +102,8 @@ impl Floor<'_> {
             }
         }
         for i in (0..CHUNK).filter(|&i| near[i] && seen.shown[i] > 0.0) {
-            seen.sunny[i] = sun.seen(self.place(seen, i), solids, self.turn(first, i));
+            let turn = self.turn(first, i);
+            seen.sunny[i] = sun.seen(self.place(seen, i), [0.0, 1.0, 0.0], solids, turn);
         }
     }
 
@@ -256,6 +259,7 @@ mod tests {
     use crate::grid::Dims;
     use crate::look::{Camera, Look};
     use crate::render::camera::away_from_zero;
+    use crate::render::medium::Medium;
     use crate::render::procedural::{Tint, plume};
     use crate::render::scene::floor_shown;
 
@@ -270,7 +274,7 @@ mod tests {
         floor_light.cast(&light, &medium);
         let axes = Axes::of(&Camera::framing(extent), 1.5);
         let stage = Stage::of(&snapshot);
-        let floor = Floor::new(&floor_light, &medium, [0.3, 0.2, 0.1], &stage, (&light, 0));
+        let floor = Floor::new(&floor_light, Lamp::sun(&look), [0.3, 0.2, 0.1], &stage, (&light, 0));
         let (mut met, mut missed) = (0, 0);
         for y in 0..size[1] {
             let (mut pixels, mut t_max) = ([[0.0; 4]; 75], [0.0; 75]);

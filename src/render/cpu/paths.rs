@@ -41,8 +41,7 @@ pub(super) struct Tracer<'a> {
     lamps: Vec<Lamp>,
     extent: [f32; 3],
     stage: Stage,
-    /// Cosine of the sun's angular radius.
-    sun_cosine: f32,
+    sun: Lamp,
     /// Scatterings after which a path ends.
     orders: u32,
     /// Standard error of a mean at which it is done, as a share of it; 0: none is.
@@ -94,7 +93,6 @@ struct Walk {
 impl<'a> Tracer<'a> {
     /// Makes a tracer whose means have so much `noise`, as a share of them, or as many paths as they may.
     pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32, noise: f32) -> Self {
-        let sun_cosine = (0.5 * look.sun_size.clamp(0.0, 90.0)).to_radians().cos();
         let extinction = smoke.medium.extinction;
         // The maxima of the colours may lie apart; their sum bounds the sum.
         let bound =
@@ -108,7 +106,7 @@ impl<'a> Tracer<'a> {
             lamps: Lamp::all(look),
             extent: smoke.snapshot.extent(),
             stage: Stage::of(smoke.snapshot),
-            sun_cosine,
+            sun: Lamp::sun(look),
             orders,
             noise,
             cancel: None,
@@ -312,8 +310,7 @@ impl<'a> Tracer<'a> {
 
     /// Samples a direction to the sun's disc.
     fn towards_sun(&self, random: &mut Random) -> Vector3<f32> {
-        let least = self.sun_cosine;
-        turned(self.smoke.medium.sun_direction.into(), least + (1.0 - least) * random.next(), random.next())
+        self.sun.drawn([0.0; 3], [random.next(), random.next()]).direction.into()
     }
 
     /// Next collision of the ray with smoke before `t_max`.

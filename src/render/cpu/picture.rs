@@ -21,6 +21,7 @@ use crate::render::camera::{Axes, FAR};
 use crate::render::denoise::{Traced, light};
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
+use crate::render::lamp::Lamp;
 use crate::render::quantity::{Quantity, THICKNESS};
 use crate::render::scene::Scenery;
 use crate::render::slice::{self, Plane, Slice};
@@ -272,7 +273,7 @@ impl Picture {
         let open = FloorLight::open(&pass.medium);
         let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
         let floor = look.floor.map(|albedo| {
-            Floor::new(floor_light, &pass.medium, albedo, &pass.contents.stage, (light, number))
+            Floor::new(floor_light, Lamp::sun(look), albedo, &pass.contents.stage, (light, number))
         });
         let (size, width) = (self.size, self.size[0] as usize);
         self.frame.resize(width * size[1] as usize, [0.0; 4]);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::look::srgb;
 use crate::render::cpu::{FEW_WEIGHTS, LEAST};
 use crate::render::{
-    camera, colormap, cursor, distance, glossy, lamp, lines, medium, noise, scene, slice, tone,
+    camera, colormap, cursor, distance, glossy, irradiance, lamp, lines, medium, noise, scene, slice, tone,
 };
 
 /// Declares all constants that shaders share with the processor's renderer.
@@ -28,6 +28,8 @@ pub(super) fn declarations() -> String {
     all.whole("SHADOWS", lamp::SHADOWS);
     all.number("POINT_SUN", lamp::POINT_SUN);
     all.number("POINT_BALL", lamp::POINT_BALL);
+    all.number("POINT_AREA", lamp::POINT_AREA);
+    all.number("NARROW_CONE", irradiance::NARROW);
     all.number("MESH_NEAR", distance::NEAR);
     all.number("MESH_STEP", distance::STEP);
     all.number("LINE_NEAR", lines::NEAR);

@@ -11,10 +11,11 @@ use super::constants;
 use crate::render::RenderError;
 
 /// Files that passes include, by name.
-const INCLUDES: [(&str, &str); 10] = [
+const INCLUDES: [(&str, &str); 11] = [
     ("common.glsl", include_str!("../../../shaders/common.glsl")),
     ("colormap.glsl", include_str!("../../../shaders/colormap.glsl")),
     ("glossy.glsl", include_str!("../../../shaders/glossy.glsl")),
+    ("irradiance.glsl", include_str!("../../../shaders/irradiance.glsl")),
     ("lamp.glsl", include_str!("../../../shaders/lamp.glsl")),
     ("light.glsl", include_str!("../../../shaders/light.glsl")),
     ("medium.glsl", include_str!("../../../shaders/medium.glsl")),

@@ -199,9 +199,9 @@ impl LightVolume {
     pub(super) fn suns_on_floor(&self) -> [f32; 3] {
         let mut sum = [0.0; 3];
         for lit in &self.lamps {
-            let Arriving { direction, share, .. } = lit.lamp.arriving(0, [0.0; 3]);
             if lit.lamp.is_far() {
-                (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * share * direction[1].max(0.0));
+                let direct = lit.lamp.unhidden([0.0; 3], [0.0, 1.0, 0.0]);
+                (0..3).for_each(|c| sum[c] += lit.lamp.color[c] * direct);
             }
         }
         sum

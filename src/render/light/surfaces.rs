@@ -94,13 +94,12 @@ impl LightVolume {
 
     /// Irradiance on a surface: of the sun and lamps far away, and of lamps close by.
     fn direct_on(&self, place: [f32; 3], normal: [f32; 3], medium: &Medium) -> [[f32; 3]; 2] {
-        let sun = medium.sun_direction;
         let [far, near] = [true, false].map(|far| self.lamps_on(place, normal, far));
-        let cosine = (0..3).map(|a| normal[a] * sun[a]).sum::<f32>();
+        let cosine = self.sun.mean_cosine(place, normal);
         if cosine <= 0.0 {
             return [far, near];
         }
-        let seen = self.sun.seen(place, &self.solids, 0.0);
+        let seen = self.sun.seen(place, normal, &self.solids, 0.0);
         let through = if seen > 0.0 { self.sun_through(place) } else { [0.0; 3] };
         [std::array::from_fn(|c| medium.sun[c] * seen * cosine * through[c] + far[c]), near]
     }
@@ -108,18 +107,19 @@ impl LightVolume {
     /// The floor below each column of cubes: the sun as far as neither solids nor smoke hide it, and an open sky.
     pub(super) fn floor_below(&self, medium: &Medium, albedo: [f32; 3]) -> FloorBelow {
         let (Dims { nx, nz, .. }, h) = (self.mixture.dims, self.mixture.h);
-        let (sky, sun) = (open_sky(medium), medium.sun_direction);
+        const UP: [f32; 3] = [0.0, 1.0, 0.0];
+        let (sky, cosine) = (open_sky(medium), self.sun.mean_cosine([0.0; 3], UP));
         let sent = |sunny: [f32; 3], lamps: [f32; 3]| -> [f32; 3] {
-            let direct = sun[1].max(0.0) / std::f32::consts::PI;
+            let direct = cosine / std::f32::consts::PI;
             std::array::from_fn(|c| {
                 albedo[c] * (medium.sun[c] * direct * sunny[c] + lamps[c] / std::f32::consts::PI + sky[c])
             })
         };
         let column = |n: usize| {
             let p = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
-            let seen = self.sun.seen(p, &self.solids, 0.0);
+            let seen = self.sun.seen(p, UP, &self.solids, 0.0);
             let sunny = if seen > 0.0 { self.sun_through(p).map(|through| seen * through) } else { [0.0; 3] };
-            let [far, near] = [true, false].map(|far| self.lamps_on(p, [0.0, 1.0, 0.0], far));
+            let [far, near] = [true, false].map(|far| self.lamps_on(p, UP, far));
             sent(sunny, std::array::from_fn(|c| far[c] + near[c]))
         };
         FloorBelow { open: sent([1.0; 3], self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }

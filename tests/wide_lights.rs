@@ -1,0 +1,106 @@
+//! Lights of some extent as light paths show them, and what the fast modes make of them.
+
+use std::f32::consts::PI;
+
+use updraft::grid::Dims;
+use updraft::look::{Camera, Emitter, Light, Look, Scattering};
+use updraft::render::{CpuRenderer, Mode, Quality, View};
+use updraft::snapshot::{Snapshot, SolidShape};
+use updraft::solver::Solid;
+
+const SIZE: [u32; 2] = [32, 24];
+const ABOVE: [f32; 3] = [0.0, 1.0, 0.0];
+
+/// Darkness but for what a test adds.
+fn dark() -> Look {
+    Look {
+        sun: [0.0; 3],
+        sky: [0.0; 3],
+        ground: [0.0; 3],
+        solids: vec![[0.05; 3]],
+        fade: 0.0,
+        outline: false,
+        paths: 256,
+        ..Look::default()
+    }
+}
+
+fn lit_by(emitter: Emitter, strength: f32) -> Look {
+    Look { lights: vec![Light { emitter, color: [1.0; 3], strength }], ..dark() }
+}
+
+/// Green of a picture by light volume and of one by light paths.
+fn both(snapshot: &Snapshot, look: &Look, camera: &Camera) -> [Vec<f32>; 2] {
+    [Scattering::Multiple, Scattering::Traced].map(|scattering| {
+        let look = &Look { scattering, ..look.clone() };
+        let view = View { look, camera, cursor: None, mode: Mode::Smoke };
+        let mut renderer = CpuRenderer::new();
+        renderer.set_quality(Quality::FINAL);
+        let picture = renderer.render_linear(snapshot, &view, SIZE, &|_| ()).unwrap();
+        picture.rgba.iter().map(|pixel| pixel[1]).collect()
+    })
+}
+
+fn mean(values: &[f32]) -> f32 {
+    values.iter().sum::<f32>() / values.len() as f32
+}
+
+fn clear_box() -> Snapshot {
+    Snapshot::empty(Dims::new([16; 3]).unwrap(), 0.1)
+}
+
+/// The floor below the middle of the box and nothing else.
+fn at_the_floor() -> Camera {
+    Camera::at([0.8, 3.0, 1.0], [0.8, 0.0, 0.8], 3.0)
+}
+
+#[test]
+fn a_floor_that_faces_a_wide_light_gets_its_irradiance() {
+    let ball = |radius| Emitter::Point { position: [0.8, 1.5, 0.8], radius };
+    let sun = |size| Emitter::Sun { direction: ABOVE, size };
+    let of_sun = |sun_size| Look { sun: [3.0; 3], sun_direction: ABOVE, sun_size, ..dark() };
+    for (name, look, irradiance) in [
+        ("sun of 20°", of_sun(20.0), 3.0),
+        ("sun of 90°", of_sun(90.0), 3.0),
+        ("second sun of 20°", lit_by(sun(20.0), 3.0), 3.0),
+        ("second sun of 90°", lit_by(sun(90.0), 3.0), 3.0),
+        ("ball of 0.5 m", lit_by(ball(0.5), 3.0), 3.0 / 2.25),
+        ("ball of 1 m", lit_by(ball(1.0), 3.0), 3.0 / 2.25),
+    ] {
+        let look = Look { floor: Some([0.5; 3]), ..look };
+        let want = 0.5 * irradiance / PI;
+        let [fast, traced] = both(&clear_box(), &look, &at_the_floor()).map(|picture| mean(&picture) / want);
+        println!("{name}: {fast:.4}, traced {traced:.4}");
+        assert!((fast - 1.0).abs() < 0.01 && (traced - 1.0).abs() < 0.01, "{name}: {fast} {traced}");
+    }
+}
+
+/// Upright sides below a light: a part of the light lies above their horizon, in most cases not its middle.
+#[test]
+fn a_side_that_sees_a_part_of_a_light_is_as_bright_as_traced() {
+    let position = [0.8, 2.2, 0.8];
+    let area = |size| Emitter::Area { position, target: [0.8, 1.3, 0.8], size };
+    let sun = |size| Emitter::Sun { direction: ABOVE, size };
+    let mut snapshot = clear_box();
+    let shape = SolidShape::Box { size: [0.2; 3] };
+    snapshot.solids = vec![Solid::new(shape, [0.8, 1.3, 0.8]).pose(0.0, 0.0)];
+    // A darker solid than in other tests, since light that it reflects onto itself is known less well.
+    let camera = Camera::at([2.2, 1.3, 2.0], [0.8, 1.3, 0.8], 5.0);
+    for (name, look) in [
+        ("ball of 0.5 m", lit_by(Emitter::Point { position, radius: 0.5 }, 12.0)),
+        ("second sun of 30°", lit_by(sun(30.0), 3.0)),
+        ("second sun of 90°", lit_by(sun(90.0), 3.0)),
+        ("sun of 90°", Look { sun: [3.0; 3], sun_direction: ABOVE, sun_size: 90.0, ..dark() }),
+        (
+            "sun of 90° aside",
+            Look { sun: [3.0; 3], sun_direction: [0.2, 1.0, 0.4], sun_size: 90.0, ..dark() },
+        ),
+        ("rectangle of 1 m", lit_by(area([1.0, 1.0]), 12.0)),
+        ("rectangle of 2 m and 0.5 m", lit_by(area([2.0, 0.5]), 12.0)),
+    ] {
+        let [fast, traced] =
+            both(&snapshot, &Look { floor: None, ..look }, &camera).map(|picture| mean(&picture));
+        println!("{name}: {fast:.5}, traced {traced:.5}");
+        assert!(traced > 0.001 && (fast / traced - 1.0).abs() < 0.03, "{name}: {fast}, not {traced}");
+    }
+}
