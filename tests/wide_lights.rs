@@ -104,3 +104,30 @@ fn a_side_that_sees_a_part_of_a_light_is_as_bright_as_traced() {
         assert!(traced > 0.001 && (fast / traced - 1.0).abs() < 0.03, "{name}: {fast}, not {traced}");
     }
 }
+
+/// The shadow of black smoke over half of the box is as soft as the sun is wide, without steps.
+#[test]
+fn smoke_below_a_wide_sun_throws_one_soft_shadow() {
+    let (dims, h) = (Dims::new([32; 3]).unwrap(), 0.05);
+    let snapshot = Snapshot::from_fn(dims, h, |[x, y, _]| {
+        let inside = x < 0.8 && (0.8..1.1).contains(&y);
+        [if inside { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]
+    });
+    // Below the smoke, along the floor from its shadow into the light.
+    let camera = Camera::at([0.8, 0.5, 4.0], [0.8, 0.0, 0.8], 24.0);
+    for sun_size in [30.0, 60.0, 90.0] {
+        let look = Look { sun: [3.0; 3], sun_direction: ABOVE, sun_size, floor: Some([0.5; 3]), ..dark() };
+        let look = Look { colors: [[0.0; 3]; 3], extinction: 8.0, paths: 512, ..look };
+        let columns = both(&snapshot, &look, &camera).map(|picture| -> Vec<f32> {
+            let rows = 12..18;
+            let column =
+                |x: u32| rows.clone().map(|y| picture[(x + y * SIZE[0]) as usize]).collect::<Vec<_>>();
+            (0..SIZE[0]).map(|x| mean(&column(x))).collect()
+        });
+        let brightest = columns[1].iter().copied().fold(0.0, f32::max);
+        let off = |n: usize| (columns[0][n] - columns[1][n]) / brightest;
+        let worst = (0..columns[0].len()).map(|n| off(n).abs()).fold(0.0, f32::max);
+        println!("{sun_size}°: off by {worst:.3} of the brightest: {columns:.2?}");
+        assert!(worst < 0.04, "{sun_size}°: off by {worst} of the brightest");
+    }
+}

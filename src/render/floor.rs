@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::camera::{Ray, box_span};
+use super::camera::{FAR, Ray, box_span};
 use super::exp::exp;
 use super::floor_grid::FloorGrid;
 use super::lamp::Arriving;
@@ -66,9 +66,8 @@ impl FloorLight {
     /// Follows a light volume that is up to date. Runs on the rayon pool of the caller; the same bits for any
     /// number of threads.
     pub fn cast(&mut self, light: &LightVolume, medium: &Medium) {
-        let sun_direction = medium.sun_direction;
         let extent = light.extent();
-        let mut rect = shaded(light, sun_direction, extent);
+        let mut rect = shaded(light, medium, extent);
         light.lamps().iter().for_each(|lit| widen(&mut rect, light, lit, extent));
         if light.shines_within() {
             let (side, [lo, hi]) = (extent[0].max(extent[2]), &mut rect);
@@ -243,21 +242,33 @@ fn blur(dims: Dims, values: &mut [[f32; 3]]) {
 }
 
 /// The part of the floor that may be in shadow, as its least and largest x and z \[m\].
-fn shaded(light: &LightVolume, s: [f32; 3], extent: [f32; 3]) -> [[f32; 2]; 2] {
+fn shaded(light: &LightVolume, medium: &Medium, extent: [f32; 3]) -> [[f32; 2]; 2] {
+    let s = medium.sun_direction;
     let side = extent[0].max(extent[2]);
     let mut rect = [[-AROUND * side; 2], [extent[0] + AROUND * side, extent[2] + AROUND * side]];
     let Some(bounds) = light.occupied().filter(|_| s[1] > 0.02) else { return rect };
+    let radius = light.sun().angular_radius(FAR);
+    let along = [0, 1].map(|a| slopes([s[2 * a], s[1]], radius));
     for (n, a) in (0..8).flat_map(|n| [(n, 0), (n, 1)]) {
         let corner: [f32; 3] = std::array::from_fn(|a| bounds[n >> a & 1][a]);
-        let meets = corner[2 * a] - s[2 * a] * corner[1] / s[1];
         // The light volume blurs shadows by a node or two.
         let (blur, middle) = (3.0 * light.spacing, 0.5 * extent[2 * a]);
         let [_, end] = FLOOR_ENDS;
         let kept = |x: f32| x.clamp(middle - end * side, middle + end * side);
-        rect[0][a] = rect[0][a].min(kept(meets - blur));
-        rect[1][a] = rect[1][a].max(kept(meets + blur));
+        for slope in along[a] {
+            let meets = corner[2 * a] - slope * corner[1];
+            rect[0][a] = rect[0][a].min(kept(meets - blur));
+            rect[1][a] = rect[1][a].max(kept(meets + blur));
+        }
     }
     rect
+}
+
+/// Least and largest horizontal part of the sun's directions over their height, from those of its middle and its angular radius.
+fn slopes([aside, up]: [f32; 2], radius: f32) -> [f32; 2] {
+    // Seen along the other axis, the cone opens by this angle.
+    let (tilt, open) = (aside.atan2(up), (radius.sin() / aside.hypot(up)).min(1.0).asin());
+    [tilt - open, tilt + open].map(|tilt| tilt.clamp(-1.55, 1.55).tan())
 }
 
 /// Widens a part of the floor by that where smoke may hide a light from it.
@@ -366,8 +377,14 @@ fn arriving(
         (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
     }
     let [r, g, b] = other;
-    let sun =
-        if through { exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into())) } else { 1.0 };
+    let sun = if light.sun().is_wide() && p != nearest {
+        // Its rays enter the box in many places.
+        exp(-light.depth_between_lamp(p, light.sun(), light.sun_directions(), medium))
+    } else if through {
+        exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into()))
+    } else {
+        1.0
+    };
     [sun, r, g, b]
 }
 

@@ -51,7 +51,6 @@ use crate::look::{Look, Scattering};
 use crate::snapshot::{Part, Snapshot};
 
 use super::bricks;
-use super::camera::{FAR, unit};
 use super::distance::Fields;
 use super::exp::exp;
 use super::lamp::Lamp;
@@ -83,6 +82,11 @@ const UP: [f32; 3] = [0.0, 1.0, 0.0];
 const SWEEPS: [usize; 3] = [4, 12, 40];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
+/// Least and greatest number of directions to a wide sun.
+const FEWEST_DIRECTIONS: usize = 12;
+const MOST_DIRECTIONS: usize = 48;
+/// Directions whose depths are in memory together.
+const AT_ONCE: usize = 8;
 
 /// The light in one snapshot under one look.
 #[derive(Debug)]
@@ -136,7 +140,8 @@ pub struct LightVolume {
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     planes: gather::Planes,
-    discs: Vec<Vec<f32>>,
+    /// Depths towards directions of a wide sun.
+    discs: [Vec<f32>; AT_ONCE],
     /// Sums over the points in each cube.
     sums: Vec<[f32; 4]>,
 }
@@ -241,7 +246,9 @@ impl LightVolume {
         self.sun = Lamp::sun(look);
         let field = self.on_points(&self.density);
         let spline = (single && self.fine).then(|| SplineField::new(field));
-        gather_sun(field, spline.as_ref(), look, &self.sun, &mut self.scratch.discs, &mut self.depth);
+        let sun = (&self.sun, self.sun_directions());
+        let discs = &mut self.scratch.discs;
+        gather_sun((field, spline.as_ref()), medium.extinction, sun, discs, &mut self.depth);
         let shade = std::mem::take(&mut self.shade);
         self.shade = self.shade_of(&self.sun, shade);
         self.gather_lamps(look, &medium, spline.as_ref());
@@ -357,6 +364,13 @@ impl LightVolume {
     /// Optical depth of the smoke from a place in the box \[m\] to the sun; beyond the box, that of the nearest place.
     pub fn depth_to_sun(&self, p: [f32; 3]) -> f32 {
         self.depth_at(&self.depth, p)
+    }
+
+    /// Number of directions to the sun whose depths count: shadows that they throw across the box lie a point or two apart.
+    pub(super) fn sun_directions(&self) -> usize {
+        let longest = self.points.array().into_iter().max().unwrap_or(1);
+        let apart = 2.0 * self.sun.half_extent(longest as f32);
+        if self.sun.is_wide() { (apart.ceil() as usize).clamp(FEWEST_DIRECTIONS, MOST_DIRECTIONS) } else { 1 }
     }
 
     /// Share of the sun that the smoke lets through to a surface in the box \[m\], with what it scatters in the forward peak.
@@ -607,43 +621,32 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
     (0..rows.len()).into_par_iter().with_min_len(points.ny).map(span).collect()
 }
 
-/// Depth towards the sun; of a large one, the effective depth over seven points of its disc.
+/// Depth towards the sun; of a large one, the effective depth over `count` directions.
 fn gather_sun(
-    field: Points,
-    spline: Option<&SplineField>,
-    look: &Look,
-    sun: &Lamp,
-    depths: &mut Vec<Vec<f32>>,
+    (field, spline): (Points, Option<&SplineField>),
+    extinction: f32,
+    (sun, count): (&Lamp, usize),
+    depths: &mut [Vec<f32>; AT_ONCE],
     out: &mut Vec<f32>,
 ) {
-    let middle = unit(look.sun_direction);
-    let extinction = look.extinction.max(0.0);
-    if !sun.is_wide() {
-        return parallel_depths(field, spline, extinction, middle, out);
+    let towards = |n: usize| sun.drawn([0.0; 3], Lamp::spread(n, count, 0.0)).direction;
+    if count == 1 {
+        return parallel_depths(field, spline, extinction, towards(0), out);
     }
-    let points = on_disc(middle, sun.angular_radius(FAR));
-    depths.resize(points.len(), Vec::new());
-    depths
-        .par_iter_mut()
-        .zip(&points)
-        .for_each(|(depth, &s)| parallel_depths(field, spline, extinction, s, depth));
     out.clear();
-    let clear = |node: usize| depths.iter().map(|depth| exp(-depth[node])).sum::<f32>() / points.len() as f32;
-    out.par_extend((0..field.dims.cells()).into_par_iter().map(|node| -clear(node).max(1e-30).ln()));
-}
-
-/// The middle of a disc and six points around it, each for a seventh of its area.
-fn on_disc(middle: [f32; 3], half_angle: f32) -> [[f32; 3]; 7] {
-    let m = nalgebra::Vector3::from(middle);
-    let aside = if m.x.abs() < 0.7 { nalgebra::Vector3::x() } else { nalgebra::Vector3::y() };
-    let u = m.cross(&aside).normalize();
-    let v = m.cross(&u);
-    std::array::from_fn(|n| {
-        let (sin, cos) = (n as f32 * std::f32::consts::TAU / 6.0).sin_cos();
-        // Mean radius of the disc without its inner seventh.
-        let radius = if n == 0 { 0.0 } else { 0.756 * half_angle.tan() };
-        (m + (u * cos + v * sin) * radius).normalize().into()
-    })
+    out.resize(field.dims.cells(), 0.0);
+    for first in (0..count).step_by(AT_ONCE) {
+        let depths = &mut depths[..AT_ONCE.min(count - first)];
+        let sweep = |(n, depth): (usize, &mut Vec<f32>)| {
+            parallel_depths(field, spline, extinction, towards(first + n), depth);
+        };
+        depths.par_iter_mut().enumerate().for_each(sweep);
+        let add = |(node, clear): (usize, &mut f32)| {
+            *clear += depths.iter().map(|depth| exp(-depth[node])).sum::<f32>()
+        };
+        out.par_iter_mut().enumerate().for_each(add);
+    }
+    out.par_iter_mut().for_each(|clear| *clear = -(*clear / count as f32).max(1e-30).ln());
 }
 
 #[cfg(test)]
