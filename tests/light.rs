@@ -388,7 +388,7 @@ fn an_environment_lights_smoke_as_traced() {
     off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1).within("environment", 0.08, 0.2);
 }
 
-/// A small sun in an environment. Spread over its harmonics it was SEEN.
+/// A small sun in an environment, once spread over harmonics that cast no shadow.
 #[test]
 fn a_sun_in_an_environment_lights_as_traced_and_casts_a_shadow() {
     let snapshot = shape("ball");
