@@ -8,6 +8,7 @@ mod framing;
 mod invalid_look;
 pub(crate) mod light_points;
 pub(crate) mod srgb;
+mod texel_grid;
 
 pub use emitters::{Emitter, Light};
 pub use environment::{Environment, Moments, Sphere};

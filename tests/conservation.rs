@@ -323,16 +323,19 @@ fn a_moving_solid_leaves_smoke_far_away_alone() {
             ..config([16, 40, 16], 0.05, all(BoundaryCondition::Closed), Advection::Conservative)
         };
         let mut solver = Solver::new(config, inert(), vec![]).unwrap();
-        let ball = Solid::new(Shape::Sphere { radius: 0.15 }, [0.4, 1.8, 0.4]);
+        let solid = Solid::new(Shape::Sphere { radius: 0.15 }, [0.4, 1.8, 0.4]);
         let keyframes = vec![(0.0, [0.4, 1.8, 0.4]), (1.0, [0.4, 1.2, 0.4])];
-        solver.set_solids(vec![Solid { keyframes, ..ball }]).unwrap();
-        let is_near = |[x, y, z]: [f32; 3], at: f32, r: f32| (x - 0.4).hypot(y - at).hypot(z - 0.4) < r;
+        solver.set_solids(vec![Solid { keyframes, ..solid }]).unwrap();
+        // Edges are a cell wide.
+        let ball = |[x, y, z]: [f32; 3], at: f32, r: f32| {
+            (0.5 + (r - (x - 0.4).hypot(y - at).hypot(z - 0.4)) / 0.05).clamp(0.0, 1.0)
+        };
         // The same red and green below, and red alone where the ball comes through.
         solver.fill(
             |_, _| 0.0,
             |at| {
-                let below = if is_near(at, 0.4, 0.15) { 1.0 } else { 0.0 };
-                [below + if is_near(at, 1.5, 0.2) { 1.0 } else { 0.0 }, below, 0.0, 0.0]
+                let below = ball(at, 0.4, 0.15);
+                [below + ball(at, 1.5, 0.2), below, 0.0, 0.0]
             },
         );
         let before = solver.stats().mass;

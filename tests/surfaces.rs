@@ -264,7 +264,7 @@ fn ball_that_glows(albedo: f32) -> Look {
         glow: 4.0,
         glow_heat: 100.0,
         extinction: 20.0,
-        paths: 2048,
+        paths: 8192,
         ..dark
     }
 }

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::texel_grid::TexelGrid;
 use super::{Light, environment_suns};
 
 /// Light from all around, in place of sky and ground.
@@ -27,8 +28,8 @@ impl Default for Environment {
 /// A picture of the whole sphere: longitude across, latitude down, straight up in its first row. Its middle is seen along −z.
 #[derive(Clone, Debug)]
 pub struct Sphere {
-    pub(super) width: usize,
-    pub(super) height: usize,
+    width: usize,
+    height: usize,
     /// Linear radiance, rows from the top.
     texels: Vec<[f32; 3]>,
     /// Stands for the contents in comparisons.
@@ -90,7 +91,7 @@ impl Sphere {
         }
         sphere.stamp = hasher.finish();
         let mut rest = sphere.texels.clone();
-        sphere.suns = environment_suns::separate(&sphere, &mut rest);
+        sphere.suns = environment_suns::separate(sphere.grid(), &mut rest);
         sphere.moments = sphere.project(&rest);
         sphere.accumulate();
         Some(sphere)
@@ -126,13 +127,8 @@ impl Sphere {
         })
     }
 
-    /// Radiance of `texels` over the sphere, all colours together.
-    pub(super) fn total(&self, texels: &[[f32; 3]]) -> f32 {
-        let row = |y: usize| {
-            let texels = &texels[y * self.width..][..self.width];
-            texels.as_flattened().iter().map(|&x| f64::from(x)).sum::<f64>() * f64::from(self.solid_angle(y))
-        };
-        (0..self.height).map(row).sum::<f64>() as f32
+    fn grid(&self) -> TexelGrid {
+        TexelGrid { width: self.width, height: self.height }
     }
 
     fn accumulate(&mut self) {
@@ -216,14 +212,12 @@ impl Sphere {
 
     /// Unit vector through the middle of a texel.
     pub fn direction(&self, x: usize, y: usize) -> [f32; 3] {
-        self.direction_at([(x as f32 + 0.5) / self.width as f32, (y as f32 + 0.5) / self.height as f32])
+        self.grid().middle(y * self.width + x)
     }
 
     /// Unit vector through a place of the picture, as shares of its width and height from the upper left.
-    pub fn direction_at(&self, [u, v]: [f32; 2]) -> [f32; 3] {
-        let (sin, cos) = (v * std::f32::consts::PI).sin_cos();
-        let (east, north) = ((u - 0.5) * std::f32::consts::TAU).sin_cos();
-        [sin * east, cos, -sin * north]
+    pub fn direction_at(&self, place: [f32; 2]) -> [f32; 3] {
+        TexelGrid::direction_at(place)
     }
 
     /// Place of the picture that a unit vector goes through, as shares.
@@ -234,8 +228,7 @@ impl Sphere {
 
     /// Solid angle of a texel of a row \[sr\].
     pub fn solid_angle(&self, y: usize) -> f32 {
-        let edge = |y: usize| (y as f32 / self.height as f32 * std::f32::consts::PI).cos();
-        (edge(y) - edge(y + 1)) * std::f32::consts::TAU / self.width as f32
+        self.grid().solid_angle(y)
     }
 
     /// Radiance from a direction, a unit vector; interpolated between texels.
@@ -257,6 +250,7 @@ impl Sphere {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::look::Emitter;
 
     #[test]
     fn texels_lie_where_their_directions_point() {
@@ -280,5 +274,52 @@ mod tests {
         assert_eq!(sphere.size(), [2048, 8]);
         assert_eq!(sphere.texels()[5], [0.0, 0.0, Sphere::BRIGHTEST]);
         assert!(Sphere::new(4, 4, vec![[0.0; 3]; 15]).is_none());
+    }
+
+    fn angle(a: [f32; 3], b: [f32; 3]) -> f32 {
+        (0..3).map(|c| a[c] * b[c]).sum::<f32>().min(1.0).acos()
+    }
+
+    /// A sphere of radiance 0.2 with discs of radiance `bright`.
+    fn sphere(discs: &[([f32; 3], f32)], bright: f32) -> Sphere {
+        let (width, height) = (1024, 512);
+        let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
+        let of = |d: [f32; 3]| {
+            let is_bright =
+                discs.iter().any(|&(middle, degrees)| angle(d, middle) < 0.5 * degrees.to_radians());
+            [1.0, 0.8, 0.5].map(|x| x * if is_bright { bright } else { 0.2 })
+        };
+        Sphere::new(
+            width,
+            height,
+            (0..width * height).map(|n| of(plain.direction(n % width, n / width))).collect(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn small_discs_are_suns_wherever_they_stand() {
+        for (direction, size) in [([0.6, 0.0, 0.8], 2.0), ([0.0, 1.0, 0.0], 4.0), ([-0.48, 0.6, 0.64], 12.0)]
+        {
+            let sphere = sphere(&[(direction, size)], 500.0);
+            let [sun] = sphere.suns() else { panic!("{:?}", sphere.suns()) };
+            let Emitter::Sun { direction: found, size: wide } = sun.emitter else { panic!() };
+            assert!(angle(direction, found) < 0.002, "{found:?}");
+            assert!((wide / size - 1.0).abs() < 0.1, "{wide} for {size}");
+            let solid_angle = std::f32::consts::TAU * (1.0 - (0.5 * size.to_radians()).cos());
+            assert!((sun.color[0] / (499.8 * solid_angle) - 1.0).abs() < 0.15, "{:?}", sun.color);
+            // The rest is even.
+            assert!((sphere.moments()[0].mean - 0.2).abs() < 1e-3);
+            assert!(sphere.moments()[0].first.iter().all(|x| x.abs() < 1e-3));
+        }
+    }
+
+    #[test]
+    fn two_lamps_are_two_suns_and_a_window_is_none() {
+        let lamps = [([1.0, 0.0, 0.0], 3.0), ([0.0, 0.6, -0.8], 3.0)];
+        assert_eq!(sphere(&lamps, 300.0).suns().len(), 2);
+        assert!(sphere(&[([1.0, 0.0, 0.0], 60.0)], 20.0).suns().is_empty(), "too wide");
+        assert!(sphere(&[([1.0, 0.0, 0.0], 1.0)], 5.0).suns().is_empty(), "too weak");
+        assert!(Sphere::new(8, 4, vec![[0.0; 3]; 32]).unwrap().suns().is_empty(), "black");
     }
 }

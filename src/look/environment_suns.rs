@@ -1,8 +1,9 @@
 //! Small bright parts of an environment, such as the sun of a photographed sky.
 //!
-//! Harmonics of low degree spread them over half of the sphere. As lights of their own they cast shadows.
+//! Harmonics of low degree spread them over half of the grid. As lights of their own they cast shadows.
 
-use super::{Emitter, Light, Sphere};
+use super::texel_grid::TexelGrid;
+use super::{Emitter, Light};
 
 /// Most suns of an environment.
 const MOST: usize = 4;
@@ -12,19 +13,19 @@ const RING: f32 = 0.25 * std::f32::consts::PI / 180.0;
 const RINGS: usize = 40;
 /// Radiance of the ring around a sun, as a share of the mean radiance within.
 const EDGE: f32 = 0.1;
-/// Least irradiance of a sun, as a share of that of all light on a surface within the sphere.
+/// Least irradiance of a sun, as a share of that of all light on a surface within the grid.
 const LEAST: f32 = 0.1;
 
-/// Finds the suns of a sphere, and paints over them in `texels`, which are its own. Their light is what is brighter than the ring around.
-pub(super) fn separate(sphere: &Sphere, texels: &mut [[f32; 3]]) -> Vec<Light> {
-    let all = std::f32::consts::FRAC_PI_4 * sphere.total(texels);
-    std::iter::from_fn(|| separate_brightest(sphere, texels, LEAST * all)).take(MOST).collect()
+/// Finds the suns of a picture of the whole sphere, and paints over them in `texels`, which are its own. Their light is what is brighter than the ring around.
+pub(super) fn separate(grid: TexelGrid, texels: &mut [[f32; 3]]) -> Vec<Light> {
+    let all = std::f32::consts::FRAC_PI_4 * grid.total(texels);
+    std::iter::from_fn(|| separate_brightest(grid, texels, LEAST * all)).take(MOST).collect()
 }
 
 /// The brightest part, if it is small enough for a sun and sends at least an irradiance, all colours together.
-fn separate_brightest(sphere: &Sphere, texels: &mut [[f32; 3]], least: f32) -> Option<Light> {
+fn separate_brightest(grid: TexelGrid, texels: &mut [[f32; 3]], least: f32) -> Option<Light> {
     let brightness = |texel: [f32; 3]| texel.iter().sum::<f32>();
-    let place = |n: usize| sphere.direction(n % sphere.width, n / sphere.width);
+    let place = |n: usize| grid.middle(n);
     let brightest =
         (0..texels.len()).max_by(|&a, &b| brightness(texels[a]).total_cmp(&brightness(texels[b])))?;
     // The brightest texel may lie at the edge of a disc.
@@ -33,11 +34,11 @@ fn separate_brightest(sphere: &Sphere, texels: &mut [[f32; 3]], least: f32) -> O
     let is_of_disc =
         |n: &usize| brightness(texels[*n]) > bright && angle(place(brightest), place(*n)) < widest;
     let middle = unit((0..texels.len()).filter(is_of_disc).fold([0.0; 3], |sum, n| {
-        let share = sphere.solid_angle(n / sphere.width);
+        let share = grid.solid_angle(n / grid.width);
         [0, 1, 2].map(|a| sum[a] + share * place(n)[a])
     }));
     // Texels taller than a ring would leave some rings empty.
-    let ring = RING.max(std::f32::consts::PI / sphere.height as f32);
+    let ring = RING.max(std::f32::consts::PI / grid.height as f32);
     let rings = RINGS.min((RINGS as f32 * RING / ring) as usize);
     let mut sums = vec![[0.0; 4]; rings + 1];
     let mut near = Vec::new();
@@ -45,7 +46,7 @@ fn separate_brightest(sphere: &Sphere, texels: &mut [[f32; 3]], least: f32) -> O
         let of = (angle(middle, place(n)) / ring) as usize;
         if let Some(sum) = sums.get_mut(of) {
             near.push((of, n));
-            let share = sphere.solid_angle(n / sphere.width);
+            let share = grid.solid_angle(n / grid.width);
             (0..3).for_each(|c| sum[c] += share * texel[c]);
             sum[3] += share;
         }
@@ -64,7 +65,7 @@ fn separate_brightest(sphere: &Sphere, texels: &mut [[f32; 3]], least: f32) -> O
     }
     near.retain(|&(of, _)| of <= edge);
     let weigh = |n: usize, texels: &[[f32; 3]]| {
-        (brightness(texels[n]) - brightness(around)) * sphere.solid_angle(n / sphere.width)
+        (brightness(texels[n]) - brightness(around)) * grid.solid_angle(n / grid.width)
     };
     let mut sum = [0.0; 3];
     for &(_, n) in &near {
@@ -87,52 +88,4 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
 fn angle(a: [f32; 3], b: [f32; 3]) -> f32 {
     let half = (0..3).map(|c| (a[c] - b[c]).powi(2)).sum::<f32>().sqrt() * 0.5;
     2.0 * half.min(1.0).asin()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A sphere of radiance 0.2 with discs of radiance `bright`.
-    fn sphere(discs: &[([f32; 3], f32)], bright: f32) -> Sphere {
-        let (width, height) = (1024, 512);
-        let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
-        let of = |d: [f32; 3]| {
-            let is_bright =
-                discs.iter().any(|&(middle, degrees)| angle(d, middle) < 0.5 * degrees.to_radians());
-            [1.0, 0.8, 0.5].map(|x| x * if is_bright { bright } else { 0.2 })
-        };
-        Sphere::new(
-            width,
-            height,
-            (0..width * height).map(|n| of(plain.direction(n % width, n / width))).collect(),
-        )
-        .unwrap()
-    }
-
-    #[test]
-    fn small_discs_are_suns_wherever_they_stand() {
-        for (direction, size) in [([0.6, 0.0, 0.8], 2.0), ([0.0, 1.0, 0.0], 4.0), ([-0.48, 0.6, 0.64], 12.0)]
-        {
-            let sphere = sphere(&[(direction, size)], 500.0);
-            let [sun] = sphere.suns() else { panic!("{:?}", sphere.suns()) };
-            let Emitter::Sun { direction: found, size: wide } = sun.emitter else { panic!() };
-            assert!(angle(direction, found) < 0.002, "{found:?}");
-            assert!((wide / size - 1.0).abs() < 0.1, "{wide} for {size}");
-            let solid_angle = std::f32::consts::TAU * (1.0 - (0.5 * size.to_radians()).cos());
-            assert!((sun.color[0] / (499.8 * solid_angle) - 1.0).abs() < 0.1, "{:?}", sun.color);
-            // The rest is even.
-            assert!((sphere.moments()[0].mean - 0.2).abs() < 1e-3);
-            assert!(sphere.moments()[0].first.iter().all(|x| x.abs() < 1e-3));
-        }
-    }
-
-    #[test]
-    fn two_lamps_are_two_suns_and_a_window_is_none() {
-        let lamps = [([1.0, 0.0, 0.0], 3.0), ([0.0, 0.6, -0.8], 3.0)];
-        assert_eq!(sphere(&lamps, 300.0).suns().len(), 2);
-        assert!(sphere(&[([1.0, 0.0, 0.0], 60.0)], 20.0).suns().is_empty(), "too wide");
-        assert!(sphere(&[([1.0, 0.0, 0.0], 1.0)], 5.0).suns().is_empty(), "too weak");
-        assert!(Sphere::new(8, 4, vec![[0.0; 3]; 32]).unwrap().suns().is_empty(), "black");
-    }
 }

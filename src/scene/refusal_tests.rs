@@ -350,7 +350,7 @@ fn a_formula_that_leaves_its_range_is_refused_for_runs_that_get_there() {
     assert_eq!(scene.check_sides_until(0.3), Ok(()));
     let wrong = scene.check_sides_until(0.9).unwrap_err();
     assert!(wrong.starts_with("domain.walls: x_min: the formula of red gives -0.44"), "{wrong}");
-    assert!(wrong.ends_with("and 0.9 s; it may be 0 to 60000"), "{wrong}");
+    assert!(wrong.ends_with("and 0.9 s; it may be 0 to 10000"), "{wrong}");
 }
 
 /// The message told to make it larger.

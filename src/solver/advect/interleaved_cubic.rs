@@ -70,7 +70,8 @@ pub fn velocity(
 /// Returns true if [`velocity`] reads the interleaved components.
 pub fn reads_interleaved() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return level() == Level::Avx512;
+    // Memory is estimated under levels that there are not, too.
+    return crate::simd::check().is_ok() && level() == Level::Avx512;
     #[cfg(not(target_arch = "x86_64"))]
     return false;
 }

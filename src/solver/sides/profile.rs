@@ -402,8 +402,8 @@ mod tests {
                 let mut solver = solver([8, 16, 8], sides, Default::default(), still);
                 let late = |time: f64, _| if time > 0.2 { 1.0 } else { 0.0 };
                 solver.set_profiles(vec![profile([1, 1], if heat { 6 } else { 3 }, late)]);
-                let plate = Solid::new(Shape::Box { size: [0.5, 0.2, 0.5] }, [0.4, 1.3, 0.4]);
-                let keyframes = vec![(0.0, plate.position), (1.0, [0.4, 1.3, to])];
+                let plate = Solid::new(Shape::Box { size: [0.5, 0.2, 0.5] }, [0.4, 1.2, 0.4]);
+                let keyframes = vec![(0.0, plate.position), (1.0, [0.4, 1.2, to])];
                 solver.set_solids(vec![Solid { keyframes, ..plate }]).unwrap();
                 solver.fill(|c, _| if c == 1 { -0.9 } else { 0.0 }, |_| [0.0; 4]);
                 for _ in 0..8 {
