@@ -40,7 +40,7 @@ fn separate_brightest(grid: TexelGrid, texels: &mut [[f32; 3]], least: f32) -> O
     // Texels taller than a ring would leave some rings empty.
     let ring = RING.max(std::f32::consts::PI / grid.height as f32);
     let rings = RINGS.min((RINGS as f32 * RING / ring) as usize);
-    let mut sums = vec![[0.0; 4]; rings + 1];
+    let mut sums = vec![[0.0; 4]; rings + 2];
     let mut near = Vec::new();
     for (n, texel) in texels.iter().enumerate() {
         let of = (angle(middle, place(n)) / ring) as usize;
@@ -58,7 +58,10 @@ fn separate_brightest(grid: TexelGrid, texels: &mut [[f32; 3]], least: f32) -> O
         brightness([around[0], around[1], around[2]]) * within[3]
             < EDGE * brightness([within[0], within[1], within[2]]) * around[3]
     })?;
-    let around = [0, 1, 2].map(|c| sums[edge + 1][c] / sums[edge + 1][3]);
+    // The ring at the edge may hold a part of the disc.
+    let edge = edge + 1;
+    (0..4).for_each(|k| within[k] += sums[edge][k]);
+    let around = [0, 1, 2].map(|c| sums[edge + 1][c] / sums[edge + 1][3].max(f32::MIN_POSITIVE));
     let color = [0, 1, 2].map(|c| (within[c] - around[c] * within[3]).max(0.0));
     if brightness(color) < least || brightness(color) <= 0.0 {
         return None;
