@@ -264,7 +264,7 @@ fn ball_that_glows(albedo: f32) -> Look {
         glow: 4.0,
         glow_heat: 100.0,
         extinction: 20.0,
-        paths: 8192,
+        paths: 2048,
         ..dark
     }
 }
@@ -283,7 +283,9 @@ fn glow_lights_smoke_in_any_direction_as_traced() {
             let hot = ball([0.5; 3], 0.08);
             [hot, puffs.iter().map(|&puff| ball(puff, 0.06)).sum(), 0.0, 100.0 * hot]
         });
-        let ratios = ratios_at(&puffs, 0.05, &snapshot, &ball_that_glows(0.9));
+        // Of 2048 paths one puff of the coarse box is still a quarter off.
+        let look = Look { paths: if cells == 32 { 8192 } else { 2048 }, ..ball_that_glows(0.9) };
+        let ratios = ratios_at(&puffs, 0.05, &snapshot, &look);
         println!("{cells} cells: {ratios:.2?}");
         assert!(ratios.iter().all(|ratio| (0.8..1.3).contains(ratio)), "{cells} cells: {ratios:?}");
     }
