@@ -312,8 +312,8 @@ fn conservative_advection_is_the_same_on_any_number_of_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// What a moving solid takes of the smoke around it was given back by all smoke of its colour: a blob ten cells away lost a twentieth and gained
-/// an eighth, and no column of the budget told.
+/// All smoke of a colour gave back the losses around a moving solid: a blob ten cells away lost a twentieth and gained an eighth, and the columns
+/// of the budget did not show it.
 #[test]
 fn a_moving_solid_leaves_smoke_far_away_alone() {
     for detail in [1, 2] {

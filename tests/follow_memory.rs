@@ -56,7 +56,7 @@ fn most_since(before: usize) -> usize {
 
 const LIMIT: usize = 32 << 20;
 
-/// What the limit leaves out: scratch of threads, sources, and what is found of solids.
+/// Memory beside the limit: scratch of threads, sources, and the lists of cells and faces at solids.
 const REST: usize = 3 << 20;
 
 /// Checks a plume in a box that grows to its limit.

@@ -1,6 +1,8 @@
 //! Small bright parts of an environment, such as the sun of a photographed sky.
 //!
-//! Harmonics of low degree spread them over half of the grid. As lights of their own they cast shadows.
+//! Harmonics of low degree spread them over half of the sphere. As lights of their own they cast shadows.
+
+use std::ops::Range;
 
 use super::texel_grid::TexelGrid;
 use super::{Emitter, Light};
@@ -13,10 +15,10 @@ const RING: f32 = 0.25 * std::f32::consts::PI / 180.0;
 const RINGS: usize = 40;
 /// Radiance of the ring around a sun, as a share of the mean radiance within.
 const EDGE: f32 = 0.1;
-/// Least irradiance of a sun, as a share of that of all light on a surface within the grid.
+/// Least irradiance of a sun, as a share of that of all light on a surface within the sphere.
 const LEAST: f32 = 0.1;
 
-/// Finds the suns of a picture of the whole sphere, and paints over them in `texels`, which are its own. Their light is what is brighter than the ring around.
+/// Finds the suns of a picture of the whole sphere, and paints over them in its `texels` with the radiance around each. A sun has the rest.
 pub(super) fn separate(grid: TexelGrid, texels: &mut [[f32; 3]]) -> Vec<Light> {
     let all = std::f32::consts::FRAC_PI_4 * grid.total(texels);
     std::iter::from_fn(|| separate_brightest(grid, texels, LEAST * all)).take(MOST).collect()
@@ -33,21 +35,22 @@ fn separate_brightest(grid: TexelGrid, texels: &mut [[f32; 3]], least: f32) -> O
     let widest = 2.0 * RINGS as f32 * RING;
     let is_of_disc =
         |n: &usize| brightness(texels[*n]) > bright && angle(place(brightest), place(*n)) < widest;
-    let middle = unit((0..texels.len()).filter(is_of_disc).fold([0.0; 3], |sum, n| {
-        let share = grid.solid_angle(n / grid.width);
-        [0, 1, 2].map(|a| sum[a] + share * place(n)[a])
-    }));
+    let middle =
+        unit(rows_near(grid, place(brightest), widest).filter(is_of_disc).fold([0.0; 3], |sum, n| {
+            let share = grid.solid_angle(n / grid.width);
+            [0, 1, 2].map(|a| sum[a] + share * place(n)[a])
+        }));
     // Texels taller than a ring would leave some rings empty.
     let ring = RING.max(std::f32::consts::PI / grid.height as f32);
     let rings = RINGS.min((RINGS as f32 * RING / ring) as usize);
     let mut sums = vec![[0.0; 4]; rings + 2];
     let mut near = Vec::new();
-    for (n, texel) in texels.iter().enumerate() {
+    for n in rows_near(grid, middle, (rings + 2) as f32 * ring) {
         let of = (angle(middle, place(n)) / ring) as usize;
         if let Some(sum) = sums.get_mut(of) {
             near.push((of, n));
             let share = grid.solid_angle(n / grid.width);
-            (0..3).for_each(|c| sum[c] += share * texel[c]);
+            (0..3).for_each(|c| sum[c] += share * texels[n][c]);
             sum[3] += share;
         }
     }
@@ -80,6 +83,14 @@ fn separate_brightest(grid: TexelGrid, texels: &mut [[f32; 3]], least: f32) -> O
     let radius = (2.0 * (squares / brightness(color)).max(0.0)).sqrt();
     near.iter().for_each(|&(_, n)| texels[n] = around);
     Some(Light { emitter: Emitter::Sun { direction, size: 2.0 * radius.to_degrees() }, color, strength: 1.0 })
+}
+
+/// Texels of the rows that come within an angle of a direction.
+fn rows_near(grid: TexelGrid, direction: [f32; 3], angle: f32) -> Range<usize> {
+    let tilt = direction[1].clamp(-1.0, 1.0).acos();
+    let row =
+        |tilt: f32| ((tilt * std::f32::consts::FRAC_1_PI * grid.height as f32) as usize).min(grid.height - 1);
+    row(tilt - angle) * grid.width..(row(tilt + angle) + 1) * grid.width
 }
 
 fn unit(v: [f32; 3]) -> [f32; 3] {

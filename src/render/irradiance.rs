@@ -1,4 +1,4 @@
-//! Irradiance of wide lights on surfaces whose horizon may hide a part of them. `shaders/lamp.glsl` has the same formulas.
+//! Irradiance of wide lights on surfaces whose horizon may hide a part of them. `shaders/irradiance.glsl` has the same formulas.
 
 use std::f32::consts::{FRAC_1_PI, FRAC_PI_2, TAU};
 

@@ -92,7 +92,7 @@ pub fn resolve(walls: Option<&Spanned<Walls>>, text: &Text) -> Result<Sides> {
 pub struct WrongValue<'a> {
     side: &'a SideFormulas,
     quantity: usize,
-    /// What is wrong, in words.
+    /// Where and when, the value and its range, in words.
     pub message: String,
 }
 
