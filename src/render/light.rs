@@ -31,6 +31,7 @@ mod mixture;
 mod nested_glow;
 mod ordinates;
 mod outside_rays;
+mod received;
 mod sharpened;
 mod spline_rays;
 mod sun;
@@ -57,7 +58,7 @@ use super::lamp::Lamp;
 use super::medium::{Medium, Phase};
 use super::preshaded::Cells;
 use super::solid::Solid;
-use super::trilinear::{spline, trilinear};
+use super::trilinear::trilinear;
 use faded::Unfaded;
 use gather::gather;
 pub(super) use lamps::Lit;
@@ -65,14 +66,14 @@ use mixture::Mixture;
 use ordinates::phase::cut_phase;
 use ordinates::{Moments, Outside, Sources, on_floor};
 use outside_rays::OutsideRays;
+#[cfg(feature = "viewer")]
+pub(super) use received::OFF;
 use spline_rays::{SplineField, parallel_depths};
 pub(super) use sun::{root, squared};
 use within::Within;
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
 const DARK: f32 = 1e-3;
-/// Distance from a surface at which its diffuse light is read \[cubes\].
-pub(super) const OFF: f32 = 1.2;
 /// Lowest layers of cubes, of those that surfaces read, from which the floor takes its light.
 const ABOVE_FLOOR: usize = 3;
 /// Cubes before a solid, of those that surfaces read, whose light is read on it.
@@ -395,40 +396,6 @@ impl LightVolume {
         depth
     }
 
-    /// Radiance that a white surface with a normal sends by all light but the sun's own, read a cube off the surface: within
-    /// a solid it is dark. With `splines`, a B-spline between the cubes. Where hardly any arrives, it may be below 0 by the error
-    /// of the ordinates, so that the light of several sources is the sum of that of each.
-    pub(super) fn diffuse(&self, p: [f32; 3], normal: [f32; 3], splines: bool) -> [f32; 3] {
-        let all = moments_before(self.surface_moments(), self.surface_cubes(), p, normal, splines);
-        let sent = all.map(|moments| around(moments, normal.map(|x| 2.0 * x)));
-        if !self.within.shines {
-            return sent;
-        }
-        let smoke = moments_before(self.surface_moments_of_smoke(), self.surface_cubes(), p, normal, splines);
-        std::array::from_fn(|c| sent[c] + of_small(smoke[c], normal))
-    }
-
-    /// Radiance that arrives at a surface around a direction, with a mean cosine to it; otherwise as [`LightVolume::diffuse`].
-    pub(super) fn mirrored(
-        &self,
-        p: [f32; 3],
-        normal: [f32; 3],
-        from: [f32; 3],
-        focus: f32,
-        splines: bool,
-    ) -> [f32; 3] {
-        let of = |light: [&Moments; 3]| {
-            let moments = moments_before(light, self.surface_cubes(), p, normal, splines);
-            moments.map(|moments| around(moments, from.map(|x| 3.0 * focus * x)).max(0.0))
-        };
-        let mirrored = of(self.surface_moments());
-        if !self.within.shines {
-            return mirrored;
-        }
-        let smoke = of(self.surface_moments_of_smoke());
-        std::array::from_fn(|c| mirrored[c] + smoke[c])
-    }
-
     /// Radiance that a white floor sends, from the ordinates that lead down onto each column of cubes that surfaces read.
     fn diffuse_on_floor(&self) -> Vec<[f32; 3]> {
         let (fine, (dims, _)) = (self.mixture.dims, self.surface_cubes());
@@ -498,17 +465,6 @@ impl LightVolume {
         if self.mixture.per_surface_cube() > 1 { (self.halved.0, 2.0 * h) } else { (dims, h) }
     }
 
-    fn surface_moments(&self) -> [&Moments; 3] {
-        let halved = self.mixture.per_surface_cube() > 1;
-        std::array::from_fn(|c| if halved { &self.halved.1[c] } else { &self.light[c] })
-    }
-
-    /// The same of what smoke sends of light from within.
-    fn surface_moments_of_smoke(&self) -> [&Moments; 3] {
-        let halved = self.mixture.per_surface_cube() > 1;
-        std::array::from_fn(|c| if halved { &self.halved.2[c] } else { &self.within.of_smoke[c] })
-    }
-
     /// φ and J of one colour in the cubes that surfaces read, and of what smoke sends of light from within; one dark cube if
     /// there is none.
     #[cfg(feature = "viewer")]
@@ -570,39 +526,6 @@ fn spread(dims: Dims, marks: &mut [bool]) {
             *mark |= at > 0 && before[n - stride] || at + 1 < count && before[n + stride];
         }
     }
-}
-
-/// φ and J of the three colours, a cube off a surface, in cubes with an edge \[m\].
-fn moments_before(
-    light: [&Moments; 3],
-    (dims, h): (Dims, f32),
-    p: [f32; 3],
-    normal: [f32; 3],
-    splines: bool,
-) -> [[f32; 4]; 3] {
-    let light = light.map(Moments::all);
-    let at = std::array::from_fn(|a| p[a] / h - 0.5 + OFF * normal[a]);
-    let of = |n: usize| -> [f32; 12] { std::array::from_fn(|of| light[of / 4][of % 4][n]) };
-    let all = if splines { spline(dims, at, of) } else { trilinear(dims, at, of) };
-    std::array::from_fn(|c| std::array::from_fn(|moment| all[4 * c + moment]))
-}
-
-/// φ − J·along.
-fn around([mean, flux @ ..]: [f32; 4], along: [f32; 3]) -> f32 {
-    let away: f32 = (0..3).map(|a| along[a] * flux[a]).sum();
-    mean - away
-}
-
-/// Irradiance / π of something small and bright. Light that comes evenly from half of all directions has a mean cosine of ½ and is exact by
-/// φ and J; with more it is taken for a share of parallel light, which leaves half of the surface dark.
-fn of_small([mean, flux @ ..]: [f32; 4], normal: [f32; 3]) -> f32 {
-    let along = flux.iter().map(|x| x * x).sum::<f32>().sqrt();
-    let arrives = -(0..3).map(|a| normal[a] * flux[a]).sum::<f32>();
-    if along <= 0.5 * mean {
-        return mean + 2.0 * arrives;
-    }
-    let (cosine, parallel) = (arrives / along, (2.0 * along / mean.max(1e-20) - 1.0).min(1.0));
-    mean * ((1.0 - parallel) * (1.0 + cosine) + parallel * 4.0 * cosine.max(0.0))
 }
 
 /// For each row of points the range that density may be interpolated from.
