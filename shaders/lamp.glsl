@@ -83,7 +83,7 @@ float lamp_seen(Lamp lamp, vec3 p, vec3 normal) {
     for (int n = 0; n < count; n++) {
         vec2 u = wide ? vec2((float(n) + 0.5) / float(count), fract(float(n) * 0.618034 + turn)) : vec2(0.0);
         Arriving a = drawn(lamp, p, u);
-        // Points below the horizon are no part of what the surface gets without solids.
+        // Points below the horizon do not count in the irradiance without solids.
         float weight = wide ? a.share * max(dot(a.direction, normal), 0.0) : 1.0;
         vec3 met;
         vec4 surface;

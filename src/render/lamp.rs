@@ -275,7 +275,7 @@ impl Lamp {
         cone.mean_cosine_above(Vector3::from(direction).dot(&Vector3::from(normal)))
     }
 
-    /// Irradiance on a surface with a normal, for a colour of 1, without what hides it.
+    /// Irradiance on a surface with a normal, for a colour of 1, without solids and smoke before it.
     pub fn unhidden(&self, p: [f32; 3], normal: [f32; 3]) -> f32 {
         if let Kind::Area { middle, normal: ahead, edges: [a, b] } = &self.kind {
             let to = middle - Vector3::from(p);
@@ -338,7 +338,7 @@ impl Lamp {
         for n in 0..count {
             let Arriving { direction, distance, share, .. } = self.drawn(p, Self::spread(n, count, turn));
             let cosine = Vector3::from(direction).dot(&Vector3::from(normal));
-            // Points below the horizon are no part of what the surface gets without solids.
+            // Points below the horizon do not count in the irradiance without solids.
             let weight = if count > 1 { share * cosine.max(0.0) } else { 1.0 };
             let ray = Ray { origin: p.into(), direction: direction.into() };
             let hides = |solid: &Solid| solid.meet(&ray, 0).is_some_and(|meeting| meeting.t < distance);

@@ -15,7 +15,7 @@ use crate::render::trilinear::trilinear;
 use crate::simd::{Simd, each_level, greatest, least};
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the share of the sun's depth that counts for light
-/// which goes on with it, what [`Strip::rest`] has, and the cosine between the sun's light and the way to the eye.
+/// which goes on with it, the values of [`Strip::rest`], and the cosine between the sun's light and the way to the eye.
 const VALUES: usize = 8;
 type Values = [f32; VALUES];
 

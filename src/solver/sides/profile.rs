@@ -390,7 +390,7 @@ mod tests {
         assert!(apart < if solids.is_empty() { 2e-5 } else { 2e-4 }, "{apart}");
     }
 
-    /// Ghosts beyond the inflow held the smoke of the step before where solids move, and what came in too little was taken from all smoke.
+    /// Where solids move, ghosts beyond the inflow held the smoke of the step before, and the missing inflow was taken from all smoke.
     #[test]
     fn smoke_comes_in_beside_a_moving_solid_as_beside_one_that_stands() {
         for heat in [false, true] {

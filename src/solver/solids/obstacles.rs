@@ -415,7 +415,7 @@ impl Obstacles {
         self.empty(field);
     }
 
-    /// Counts what the cells near each solid, and those inside, lose of each scalar by [`put`](Self::put).
+    /// Sums, over the cells near each solid and those inside, the losses of each scalar by [`put`](Self::put).
     pub fn count_losses(&mut self, decay: &[f32; 4], field: &[[f32; 4]]) {
         let Self { losses: Losses { planes, solids, all }, frame, ranks, poses, near, voxels, .. } = self;
         let (layout, count) = (frame.layout, all.len());

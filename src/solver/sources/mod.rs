@@ -192,7 +192,7 @@ impl Sources {
                 add_outside(-1.0, scalars);
                 for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
                     for c in 0..4 {
-                        // What takes smoke away leaves none that is negative.
+                        // A negative emission stops at no smoke.
                         let least = if c < 3 { cell[c].min(0.0) } else { -limit };
                         cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(least.max(-limit), limit);
                     }

@@ -16,7 +16,7 @@ const DENSE: f32 = 0.98;
 /// The most by which smoke around a solid is scaled in one step.
 const MOST_AROUND: f64 = 0.9;
 
-/// Gives the smoke around each solid what it has `lost`, solid by solid. No value exceeds the greatest there.
+/// Restores the sums `lost` around each solid, solid by solid, by scaling the smoke there. No value exceeds the greatest there.
 pub(super) fn restore_around(
     ranks: &Ranks,
     scene: &Scene,
@@ -107,8 +107,8 @@ const MOST_OF_BOTH_SIGNS: f64 = 1.05;
 /// The most by which temperatures of each sign are scaled beyond it.
 const MOST_OF_EACH_SIGN: f64 = 0.5;
 
-/// Scales the scalars to their required sums: what smoke around the solids cannot take is spread over the box (the accounting of West 2007, for
-/// the whole box at once).
+/// Scales the scalars to their required sums: the rest that smoke around the solids cannot take is spread over the box (the accounting of
+/// West 2007, for the whole box at once).
 pub(super) fn balance(
     layout: Layout,
     ranks: &Ranks,

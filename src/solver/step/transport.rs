@@ -154,7 +154,7 @@ impl Fields {
         }
         let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
-        // Ghosts beyond sides that vary hold what entered in the last step.
+        // Ghosts beyond sides that vary still hold the values of the last step.
         if !smoke.walls.tables().is_empty() {
             smoke.walls.fill_scalars(smoke.scalars, smoke.velocity);
         }
