@@ -388,6 +388,11 @@ impl GhostRules {
     /// Fills the ghosts of the scalars. Air that enters through an open side is clean and at ambient
     /// temperature. Where air leaves, the inner values continue outside.
     pub fn fill_scalars(&self, scalars: &mut [[f32; 4]], velocity: &Faces) {
+        self.fill_scalars_before(0.0, scalars, velocity);
+    }
+
+    /// As [`fill_scalars`](Self::fill_scalars), with values that vary at the share `lag` of a step before its end.
+    pub fn fill_scalars_before(&self, lag: f32, scalars: &mut [[f32; 4]], velocity: &Faces) {
         let Layout { dims, row, plane, .. } = self.layout;
         let [nx, ny, nz] = dims.array().map(|n| n as isize);
         let mixed = self.differ();
@@ -425,7 +430,7 @@ impl GhostRules {
         if mixed[2] && (mixed[0] || mixed[1]) {
             self.blend_edges_along_z(scalars, velocity);
         }
-        self.add_scalar_profiles(scalars);
+        self.add_scalar_profiles(scalars, lag);
     }
 
     /// Fills the ghost planes of the scalars below and above the box. With several ranks those of the other end come out wrong; nothing

@@ -2,8 +2,8 @@
 //!
 //! The rules of the sides make every ghost `sign · inside + add` (`sides/mod.rs`), with the constant part of `add`. The values of a
 //! profile are added to the ghosts afterwards. They come from a table for each quantity and side, which is updated once a substep for
-//! the instant at its end. It keeps the change since the beginning, since diffusion needs instants between. At edges of the box the
-//! values count as constants do: as the mean over the orders of the rules.
+//! the instant at its end. It keeps the change since the beginning, since advection and diffusion need instants between. At edges of the
+//! box the values count as constants do: as the mean over the orders of the rules.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -153,13 +153,14 @@ impl Table {
         })
     }
 
-    /// Calls `f(position in the layout, value)` for each place of the layer at `index` along the side's axis. `sign(axis, index)`
+    /// Calls `f(position in the layout, value)` for each place of the layer at `index` along the side's axis, with the values at the share
+    /// `lag` of a step before its end. `sign(axis, index)`
     /// is the factor that another side's rule puts on what is inside; beyond such a side the value counts as the mean over the
     /// orders in which the rules can be applied.
     fn each(
         &self,
         layout: Layout,
-        index: isize,
+        (index, lag): (isize, f32),
         sign: impl Fn(usize, isize) -> Option<f32>,
         mut f: impl FnMut(usize, f32),
     ) {
@@ -174,12 +175,17 @@ impl Table {
                     // Before, between and after the other two, each in a third of the orders.
                     (Some(s), Some(t)) => (1.0 + 0.5 * (s + t) + s * t) / 3.0,
                 };
-                let value = weight * self.values[p + q * self.shape[0]];
+                let value = weight * self.value(p + q * self.shape[0], lag);
                 if value != 0.0 {
                     f(layer + p * strides[b] + q * strides[c], value);
                 }
             }
         }
+    }
+
+    /// The value of a `place` at the share `lag` of a step before its end.
+    fn value(&self, place: usize, lag: f32) -> f32 {
+        self.values[place] - lag * self.changes[place]
     }
 
     /// Calls `add(line, value)` for the lines across the side within `range`, those of the lower of its axes beside each other.
@@ -226,7 +232,7 @@ impl GhostRules {
             for ghost in of_end.filter(|ghost| !faces_alone || on_side(ghost.at)) {
                 // Mirrored at the wall, or the value itself.
                 let factor = if ghost.sign < 0.0 { 2.0 } else { 1.0 };
-                table.each(layout, ghost.at, sign, |at, value| {
+                table.each(layout, (ghost.at, 0.0), sign, |at, value| {
                     if layout.own().contains(&at) {
                         field[at] += factor * value;
                     }
@@ -235,8 +241,8 @@ impl GhostRules {
         }
     }
 
-    /// The same for the ghosts of the scalars.
-    pub fn add_scalar_profiles(&self, scalars: &mut [[f32; 4]]) {
+    /// The same for the ghosts of the scalars, at the share `lag` of a step before its end.
+    pub fn add_scalar_profiles(&self, scalars: &mut [[f32; 4]], lag: f32) {
         let (layout, n) = (self.layout(), self.layout().dims.array().map(|n| n as isize));
         let sign = |axis: usize, index: isize| {
             let end = [index < 0, index >= n[axis]].into_iter().position(|beyond| beyond)?;
@@ -250,7 +256,7 @@ impl GhostRules {
             let factor = if is_inflow { 1.0 } else { 2.0 };
             for index in [[-1, -2], [n[axis], n[axis] + 1]][end] {
                 let channel = table.quantity - SCALARS;
-                table.each(layout, index, sign, |at, value| {
+                table.each(layout, (index, lag), sign, |at, value| {
                     if layout.own().contains(&at) {
                         scalars[at][channel] += factor * value;
                     }
@@ -264,14 +270,15 @@ impl GhostRules {
         self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == SCALARS + channel)
     }
 
-    /// The varying part of a scalar on a side, at the cell with this index of the layout; 0 without a profile.
-    pub fn varying_scalar(&self, [axis, end]: [usize; 2], channel: usize, cell: usize) -> f32 {
+    /// The varying part of a scalar on a side, at the cell with this index of the layout and at the share `lag` of a step before its end;
+    /// 0 without a profile.
+    pub fn varying_scalar(&self, [axis, end]: [usize; 2], channel: usize, (cell, lag): (usize, f32)) -> f32 {
         let of = |table: &&Table| table.is_at(axis, end) && table.quantity == SCALARS + channel;
         self.tables().iter().find(of).map_or(0.0, |table| {
             let Layout { row, plane, .. } = self.layout();
             let index = [cell % row, cell % plane / row, cell / plane];
             let [b, c] = next_axes(axis);
-            table.values[index[b] + index[c] * table.shape[0]]
+            table.value(index[b] + index[c] * table.shape[0], lag)
         })
     }
 

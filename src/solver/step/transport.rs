@@ -154,9 +154,9 @@ impl Fields {
         }
         let (finer, halo) = (self.finer() as f32, self.smoke_halo());
         let mut smoke = self.smoke();
-        // Ghosts beyond sides that vary still hold the values of the last step.
+        // Ghosts beyond sides that vary still hold the values of the last step. Those in the middle of this one stand for all that enters.
         if !smoke.walls.tables().is_empty() {
-            smoke.walls.fill_scalars(smoke.scalars, smoke.velocity);
+            smoke.walls.fill_scalars_before(0.5, smoke.scalars, smoke.velocity);
         }
         if scheme != Advection::Conservative {
             scale_entering(smoke.walls, decay, finer * steps, smoke.scalars, smoke.velocity);

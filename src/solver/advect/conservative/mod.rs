@@ -656,13 +656,19 @@ impl Pass<'_> {
                         let crossing = courant[if is_high { n } else { 0 } + HALO];
                         for l in 0..place.count {
                             let cell = place.at + l * place.across;
-                            values[to].0[l] +=
-                                self.flow.walls.varying_scalar([axis, usize::from(is_high)], c, cell);
                             let entering = if is_high { -crossing.0[l] } else { crossing.0[l] };
+                            let parts = || {
+                                let span = self.span((bundle, part), is_high, l);
+                                self.decay.parts_of_entering(span, [depth as f32, entering])
+                            };
+                            if self.flow.walls.gives_scalar([axis, usize::from(is_high)], c) {
+                                let place = (cell, lag(parts()));
+                                values[to].0[l] +=
+                                    self.flow.walls.varying_scalar([axis, usize::from(is_high)], c, place);
+                            }
                             let holds = values[to].0[l] != 0.0 && self.decay.of_step.acts_on(c);
                             if holds && entering > 0.0 {
-                                let span = self.span((bundle, part), is_high, l);
-                                values[to].0[l] *= self.decay.of_entering(c, span, [depth as f32, entering]);
+                                values[to].0[l] *= self.decay.of_entering(c, parts());
                             }
                         }
                         continue;
@@ -707,8 +713,9 @@ impl Pass<'_> {
                             if [crossing[l] < 0.0, crossing[l] > 0.0][is_high] {
                                 return moved[l] * leaving(l);
                             }
-                            let cell = place.at + l * place.across;
-                            let varying = self.flow.walls.varying_scalar([axis, is_high], c, cell);
+                            let span = self.span((bundle, part), is_high == 1, l);
+                            let place = (place.at + l * place.across, lag(span.unwrap_or(self.decay.span)));
+                            let varying = self.flow.walls.varying_scalar([axis, is_high], c, place);
                             f64::from(crossing[l]) * f64::from(air.scalars[c] + varying)
                         };
                         (0..place.count).map(of_line).sum()
@@ -720,4 +727,9 @@ impl Pass<'_> {
             }
         }
     }
+}
+
+/// Share of the step from the middle between two parts of it to its end.
+fn lag([from, to]: [f64; 2]) -> f32 {
+    (1.0 - 0.5 * (from + to)) as f32
 }
