@@ -14,7 +14,7 @@
 
 use rayon::prelude::*;
 
-use super::{Diffusion, LineBoundary, Scratch, Varying, WIDTH, Wide};
+use super::{Diffusion, LineBoundary, Scratch, Varying, WIDTH, Wide, fade};
 use crate::grid::{GHOST, Layout, other_axes};
 
 /// Addition of one end of the lines along an axis to a field, beyond that of the order x, y, z.
@@ -83,7 +83,7 @@ impl Diffusion {
         number: [f32; N],
         ends: &[LineBoundary<N>; 3],
     ) {
-        let Self { threads, system, shares, lags, gains, .. } = self;
+        let Self { threads, system, shares, lags, fades, gains, .. } = self;
         let Share { acts, response, values, along } = &mut shares[axis][end][part];
         let scratch = &mut *threads.mine();
         let [low, high] = other_axes(axis);
@@ -102,7 +102,7 @@ impl Diffusion {
                 plane,
                 shape,
                 direction,
-                |lines, change| system.solve(&[[[0.0; WIDTH]; 2]; 2], lines, change),
+                |lines, change| system.solve((&[[[0.0; WIDTH]; 2]; 2], fades), lines, change),
                 |line| gains.weight(across, line, count[across]),
                 scratch,
             )
@@ -127,7 +127,8 @@ impl Diffusion {
             for (adds, lag) in adds.iter_mut().zip(lags) {
                 adds[end] = [[1.0, -*lag][part]; WIDTH];
             }
-            system.solve(&adds, line, change);
+            fade(fades, &mut adds);
+            system.solve((&adds, fades), line, change);
             response.resize(n * N, 0.0);
             response.chunks_exact_mut(N).zip(line).for_each(|(out, line)| out.copy_from_slice(&line[..N]));
             // The other two axes' ends give what the planes gain along these axes, along the whole response.

@@ -31,12 +31,6 @@ pub(super) struct EndGains {
 }
 
 impl Diffusion {
-    /// Begins to sum gains. `halves` says along which axes the first and the last line count half: those on open sides.
-    pub fn begin(&mut self, halves: [[bool; 2]; 3]) {
-        self.gains.total = Gains::default();
-        self.gains.halves = halves;
-    }
-
     /// Sums over the lines since [`begin`](Self::begin).
     pub fn gains(&self) -> Gains {
         self.gains.total
@@ -44,6 +38,11 @@ impl Diffusion {
 }
 
 impl EndGains {
+    /// Begins to sum, see [`Diffusion::begin`].
+    pub fn begin(&mut self, halves: [[bool; 2]; 3]) {
+        (self.total, self.halves) = (Gains::default(), halves);
+    }
+
     /// Prepares for a pass of lines along `axis` within `range`.
     pub fn prepare<const N: usize>(&mut self, axis: usize, range: [[isize; 2]; 3], ends: &LineBoundary<N>) {
         self.held = match ends {

@@ -218,11 +218,11 @@ impl Rows {
 
 impl<const N: usize> Cut<'_, N> {
     /// Both stages, in place; `adds` of each is added at the ends, `rows` and `change` are working memory. Returns what the lines have
-    /// gained through each end.
+    /// gained through each end, without the decay from then on, by the factors `fades`.
     pub fn solve(
         mut self,
         system: &System,
-        adds: &Adds,
+        (adds, fades): (&Adds, &[Lane; 2]),
         rows: &mut Rows,
         values: &mut [Wide],
         change: &mut [Wide],
@@ -232,12 +232,14 @@ impl<const N: usize> Cut<'_, N> {
         let mut gains = [[0.0; WIDTH]; 2];
         self.wall_flux.fill(0.0);
         for (stage, part) in STAGES.into_iter().enumerate() {
+            let fades = [stage.checked_sub(1).map_or([0.0; LANES], |before| fades[before]), fades[stage]];
+            self.add_at_walls(&system.a, fades, rows);
             rows.add_at_ends(values.len(), adds, stage);
             rows.right_hand_side(values, change);
             rows.solve(is_ring, change);
-            self.give(part, &system.a, values, change);
+            self.give(part, (&system.a, &fades[1]), values, change);
             if let Some(ends) = &system.ends {
-                rows.gain_at_ends(part, ends, &adds[stage], values, change, &mut gains);
+                rows.gain_at_ends((part, &fades[1]), ends, &adds[stage], values, change, &mut gains);
             }
             add(part, change, values);
         }
@@ -259,7 +261,6 @@ impl<const N: usize> Cut<'_, N> {
                 rows.lower[i + 1][at] = rows.lower[i + 1][at].min(a * link.strength[1][c]);
                 rows.hold[i][at] += a * link.wall[c];
                 rows.weight[i][at] -= link.deficit[c];
-                rows.add[i][at] += a * link.value[c];
             }
         }
         match &system.ends {
@@ -269,16 +270,27 @@ impl<const N: usize> Cut<'_, N> {
         rows.sum_diagonal(n);
     }
 
+    /// Replaces the additions of walls that hold a value, from those with the factors `before` to those with `now`.
+    fn add_at_walls(&self, a: &Lane, [before, now]: [Lane; 2], rows: &mut Rows) {
+        for (i, lane, link) in self.entries {
+            for c in 0..N {
+                let (at, l) = (*lane as usize + c, (*lane as usize + c) % LANES);
+                rows.add[*i as usize][at] += a[l] * link.value[c] * (now[l] - before[l]);
+            }
+        }
+    }
+
     /// Adds the amount that a stage gives to the walls, times `part`. A whole step gives κ Δt/h² ((1 − γ) of
     /// the first stage and γ of the second); `a` holds the γ. Losses of points count as if their pieces of
-    /// the line were as wide as cells.
-    fn give(&mut self, part: f32, a: &Lane, values: &[Wide], change: &[Wide]) {
+    /// the line were as wide as cells. `fades` are the factors of the decay from then on.
+    fn give(&mut self, part: f32, (a, fades): (&Lane, &Lane), values: &[Wide], change: &[Wide]) {
         for ((i, lane, link), wall_flux) in self.entries.iter().zip(&mut *self.wall_flux) {
             for c in 0..N {
                 let (i, lane) = (*i as usize, *lane as usize + c);
                 let (value, change) = (values[i][lane], change[i][lane]);
-                let to_walls = a[lane % LANES] * (link.wall[c] * (value + change) - link.value[c]);
-                *wall_flux += part * (to_walls - link.deficit[c] * change);
+                let (a, left) = (a[lane % LANES], fades[lane % LANES]);
+                let to_walls = a * (link.wall[c] * (value + change) - left * link.value[c]);
+                *wall_flux += part * (to_walls - link.deficit[c] * change) / left;
             }
         }
     }
@@ -308,10 +320,10 @@ impl Rows {
         }
     }
 
-    /// Adds to `gains` what a stage brings through the ends of the lines, times `part`.
+    /// Adds to `gains` what a stage brings through the ends of the lines, times `part`, without the decay from then on.
     fn gain_at_ends(
         &self,
-        part: f32,
+        (part, fades): (f32, &Lane),
         ends: &[Edge; 2],
         adds: &[Wide; 2],
         values: &[Wide],
@@ -324,7 +336,7 @@ impl Rows {
                 let after = values[at][l] + change[at][l];
                 let gain = a * ((ends[end].sign[c] * after + adds[end][l]) - after);
                 let deficit = if a > 0.0 { ends[end].deficit[c] } else { 0.0 };
-                gains[end][l] += part * (gain + deficit * change[at][l]);
+                gains[end][l] += part * (gain + deficit * change[at][l]) / fades[c];
             }
         }
     }

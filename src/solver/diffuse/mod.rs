@@ -7,6 +7,11 @@
 //! unknowns are the changes of the values: the rounding of a pivot is the same at each step, and must scale
 //! with the changes, not with the values.
 //!
+//! Values that decay as exp(−k t) have done so for the whole step before they diffuse. That is exact for what the box holds: decay and
+//! diffusion commute. But a value that comes from an end or a surface at a part τ of the step decays for the rest of it only, so each
+//! stage takes the values beyond the ends times exp(−k (1 − τ) Δt), see [`Diffusion::begin`]. Without this, layers beside held walls were
+//! half a step's decay too strong in each step, which is of first order.
+//!
 //! Solids cut lines apart, see [`links`]. There the axes no longer commute, and the splitting is first order
 //! in time.
 
@@ -16,6 +21,8 @@ use super::storage::halt::Halt;
 use super::storage::ranks::{Ranks, Stack};
 use super::storage::row_passes::{PerThread, Shared};
 use crate::grid::{GHOST, Layout};
+use crate::simd::LANES;
+use crate::simd::vectors::Lane;
 
 mod axis_order;
 mod end_gains;
@@ -42,6 +49,12 @@ type Adds = [[Wide; 2]; 2];
 /// Largest κ Δt/h² used. Beyond it any box that fits in memory is almost uniform after a few steps, and the 1
 /// of 1 + 2a would be lost to rounding.
 const LARGEST: f32 = 1e4;
+
+/// Least part that a step's decay leaves: less than what a picture shows.
+const LEAST_LEFT: f32 = 1e-13;
+
+/// Greatest growth of a step that counts. Scalars beyond their limit are clamped as they move.
+const MOST_GROWN: f32 = 1e4;
 
 /// γ of the method.
 const GAMMA: f32 = 1.0 - std::f32::consts::FRAC_1_SQRT_2;
@@ -106,6 +119,8 @@ pub struct Diffusion {
     changes: [Vec<f32>; 2],
     /// Shares of a step from the instants of the stages to its end.
     lags: [f32; 2],
+    /// Parts that decay leaves, from the instants of the stages to the end of the step.
+    fades: [Lane; 2],
     /// Gains of the lines through their ends.
     gains: EndGains,
 }
@@ -119,11 +134,22 @@ impl Diffusion {
             shares: Default::default(),
             changes: Default::default(),
             lags: [0.0; 2],
+            fades: [[1.0; LANES]; 2],
             gains: EndGains::default(),
         }
     }
 
-    /// Sets the changes of the values beyond the ends that vary, for [`along`](Self::along) with the part `[from, to]` of a step.
+    /// Begins the pass of a field over the part `[from, to]` of a step, of which the values have decayed by the factors `decay`. `halves`
+    /// says along which axes the first and the last line count half: those on open sides.
+    pub fn begin<const N: usize>(&mut self, halves: [[bool; 2]; 3], [from, to]: [f32; 2], decay: [f32; N]) {
+        self.gains.begin(halves);
+        self.lags = INSTANTS.map(|instant| 1.0 - (from + instant * (to - from)));
+        let decay: Lane = std::array::from_fn(|l| decay[l % N].clamp(LEAST_LEFT, MOST_GROWN));
+        self.fades =
+            self.lags.map(|lag| decay.map(|factor| if factor == 1.0 { 1.0 } else { factor.powf(lag) }));
+    }
+
+    /// Sets the changes of the values beyond the ends that vary, for [`along`](Self::along).
     /// `add(end, out)` adds the changes during the whole step to `out`: N values for each line within `range`, those of the lower of the
     /// other two axes beside each other. Each stage takes the values at its instant, so unsteady walls are of second order in time.
     pub fn vary<const N: usize>(
@@ -131,10 +157,8 @@ impl Diffusion {
         axis: usize,
         range: [[isize; 2]; 3],
         varies: [bool; 2],
-        [from, to]: [f32; 2],
         add: impl Fn(usize, &mut [[f32; N]]),
     ) {
-        self.lags = INSTANTS.map(|instant| 1.0 - (from + instant * (to - from)));
         let count = range.map(|[first, end]| (end - first).max(0) as usize);
         for end in (0..2).filter(|&end| varies[end]) {
             let changes = &mut self.changes[end];
@@ -188,13 +212,13 @@ impl Diffusion {
         links: Option<&mut Links<N>>,
         halt: &Halt,
     ) {
-        let Self { threads, system, changes, lags, gains, .. } = self;
+        let Self { threads, system, changes, lags, fades, gains, .. } = self;
         let lines = Lines::<N>::new(layout, axis, range);
         if lines.length == 0 {
             return;
         }
         system.set(number, ends, lines.length);
-        let (field, system) = (Shared::new(field.as_flattened_mut()), &*system);
+        let (field, system, fades) = (Shared::new(field.as_flattened_mut()), &*system, &*fades);
         let gains = gains.share();
         let links = links.map(Links::share);
         (0..lines.groups()).into_par_iter().for_each(|group| {
@@ -226,9 +250,10 @@ impl Diffusion {
                     adds[end] = std::array::from_fn(|l| add[l] - lag * change[l]);
                 }
             }
+            fade(fades, &mut adds);
             let gained = match cut {
-                Some(cut) => cut.solve(system, &adds, rows, values, change),
-                None => system.solve(&adds, values, change),
+                Some(cut) => cut.solve(system, (&adds, fades), rows, values, change),
+                None => system.solve((&adds, fades), values, change),
             };
             for (gains, gained) in gains.iter().zip(&gained) {
                 if let Some(gains) = gains {
@@ -245,6 +270,15 @@ impl Diffusion {
                 lines.write(group, &field, values);
             }
         });
+    }
+}
+
+/// Lets what the stages add decay until the end of the step.
+fn fade(fades: &[Lane; 2], adds: &mut Adds) {
+    for (adds, fades) in adds.iter_mut().zip(fades) {
+        for adds in adds {
+            adds.iter_mut().enumerate().for_each(|(l, add)| *add *= fades[l % LANES]);
+        }
     }
 }
 

@@ -110,12 +110,17 @@ impl System {
     }
 
     /// Both stages, in place; `adds` of each is added at the ends, `change` working memory. Returns what the lines have gained through
-    /// each end.
-    pub fn solve(&self, adds: &Adds, values: &mut [Wide], change: &mut [Wide]) -> [Wide; 2] {
+    /// each end, without the decay from then on, by the factors `fades`.
+    pub fn solve(
+        &self,
+        (adds, fades): (&Adds, &[Lane; 2]),
+        values: &mut [Wide],
+        change: &mut [Wide],
+    ) -> [Wide; 2] {
         let n = values.len();
         let ratios = &self.ratios[..n];
         let mut gains = [[0.0; WIDTH]; 2];
-        for (part, adds) in STAGES.into_iter().zip(adds) {
+        for ((part, adds), fades) in STAGES.into_iter().zip(adds).zip(fades) {
             let before = [values[0], values[n - 1]];
             let [first, last] = &before;
             let [below, above] = match &self.ends {
@@ -128,7 +133,7 @@ impl System {
                     backward(part, ratios, cast_slice_mut(change), cast_slice_mut(values));
                     for (end, at) in [0, n - 1].into_iter().enumerate() {
                         let gain = ends[end].gain(&self.a, &adds[end], &before[end], &change[at]);
-                        (0..WIDTH).for_each(|l| gains[end][l] += part * gain[l]);
+                        (0..WIDTH).for_each(|l| gains[end][l] += part * gain[l] / fades[l % LANES]);
                     }
                 }
                 None => self.ring.backward(part, ratios, change, values),

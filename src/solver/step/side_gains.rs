@@ -6,7 +6,7 @@ use crate::solver::diffuse::{Gains, LineBoundary, Varying};
 use crate::solver::sides::GhostRules;
 
 /// Index of the temperature among the scalars.
-const HEAT: usize = 3;
+pub(super) const HEAT: usize = 3;
 
 /// Gains of the air through the sides since the step began, each the mean over the side, in units of a cell.
 #[derive(Default)]

@@ -67,7 +67,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectVelocity)?;
         fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, dt / area, WHOLE, clock.halt);
+        fields.diffuse_scalars(params, dt / area, (WHOLE, decay(params, dt)), clock.halt);
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
@@ -97,7 +97,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectScalars)?;
         fields.advect_corrected(config.advection, steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
-        fields.diffuse_scalars(params, dt / area, WHOLE, clock.halt);
+        fields.diffuse_scalars(params, dt / area, (WHOLE, decay(params, dt)), clock.halt);
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
@@ -120,7 +120,7 @@ impl Substep<'_> {
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, dt / (config.h * config.h), WHOLE, clock.halt);
+        fields.diffuse_scalars(params, dt / (config.h * config.h), (WHOLE, decay(params, dt)), clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
         clock.stats.divergence_before = fields.measure().relative_divergence();
@@ -152,7 +152,8 @@ impl Substep<'_> {
         fields.reflect();
         clock.lap(Stage::Project)?;
 
-        fields.diffuse_scalars(params, half / area, HALVES[0], clock.halt);
+        // The decay between two halves of the diffusion is of second order as it is.
+        fields.diffuse_scalars(params, half / area, (HALVES[0], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
         let cfl = clock.record(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
@@ -161,7 +162,7 @@ impl Substep<'_> {
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);
         clock.lap(Stage::AdvectScalars)?;
-        fields.diffuse_scalars(params, half / area, HALVES[1], clock.halt);
+        fields.diffuse_scalars(params, half / area, (HALVES[1], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
         self.emit(fields, clock)?;
 
