@@ -18,9 +18,19 @@ pub fn means(
     let [nx, ny, nz] = coarse.dims.array();
     row_passes::rows(coarse, out, [[0, ny as isize], [0, nz as isize]], |j, k, row| {
         let row = &mut row[GHOST..GHOST + nx];
+        let (j, k) = (j as usize * finer, k as usize * finer);
+        if finer == 2 {
+            // Four rows of one row of bricks.
+            let span = bricks.span(j, k);
+            let (first, end) = (span.start / 2, span.end.div_ceil(2));
+            let of = |j: usize, k: usize| &scalars[fine.start(j, k) + 2 * first..][..2 * (end - first)];
+            row[..first].fill([0.0; 4]);
+            row[end..].fill([0.0; 4]);
+            halve([of(j, k), of(j + 1, k), of(j, k + 1), of(j + 1, k + 1)], &mut row[first..end]);
+            return;
+        }
         row.fill([0.0; 4]);
         let mut held = [nx, 0];
-        let (j, k) = (j as usize * finer, k as usize * finer);
         for (j, k) in (k..k + finer).flat_map(|k| (j..j + finer).map(move |j| (j, k))) {
             let span = bricks.span(j, k);
             let (first, end) = (span.start / finer, span.end.div_ceil(finer));
@@ -28,7 +38,6 @@ pub fn means(
                 held = [held[0].min(first), held[1].max(end)];
                 let from = &scalars[fine.start(j, k) + finer * first..][..finer * (end - first)];
                 match finer {
-                    2 => add_2(from, &mut row[first..end]),
                     3 => add_3(from, &mut row[first..end]),
                     _ => add_4(from, &mut row[first..end]),
                 }
@@ -41,7 +50,28 @@ pub fn means(
     });
 }
 
-each_level! { fn add_2(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 2; }
+each_level! {
+    /// Means over 2×2×2 finer cells, from the four rows of these.
+    fn halve(rows: [&[[f32; 4]]; 4], out: &mut [[f32; 4]]) = halve_kernel;
+}
+
+#[inline(always)]
+fn halve_kernel<S: Simd>(_: S, rows: [&[[f32; 4]]; 4], out: &mut [[f32; 4]]) {
+    let [a, b, c, d] = rows.map(|row| row.as_chunks::<2>().0);
+    let n = out.len();
+    let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
+    for i in 0..n {
+        let mut sums = [0.0f32; 8];
+        for (l, sum) in sums.iter_mut().enumerate() {
+            let (cell, value) = (l / 4, l % 4);
+            *sum = (a[i][cell][value] + b[i][cell][value]) + (c[i][cell][value] + d[i][cell][value]);
+        }
+        for (value, out) in out[i].iter_mut().enumerate() {
+            *out = 0.125 * (sums[value] + sums[4 + value]);
+        }
+    }
+}
+
 each_level! { fn add_3(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 3; }
 each_level! { fn add_4(from: &[[f32; 4]], out: &mut [[f32; 4]]) = add_kernel, 4; }
 
