@@ -10,8 +10,8 @@ pub enum BoundaryCondition {
     /// A free-slip wall: no air crosses it, and it does not drag.
     #[default]
     Closed,
-    /// A no-slip wall that moves at this velocity \[m/s\], and the air at it does too. Along the wall the
-    /// velocity drags the flow (a lid); across the wall it should be zero.
+    /// A no-slip wall that moves at this velocity \[m/s\]. The air at the wall has the same velocity: the
+    /// component along the wall drags the flow (a lid), the component across it should be zero.
     NoSlip([f32; 3]),
     /// An open side with p = 0: smoke leaves, clean ambient air enters.
     Open,
@@ -297,7 +297,7 @@ impl Dab {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeControl {
     /// Cells that the air may cross in a substep, at its speed at the beginning of the substep. The limit
-    /// holds also for solids, driven sources and forces that set a velocity.
+    /// also holds for solids, driven sources and forces with a target velocity.
     pub cfl: f32,
     /// Most substeps of a step, even when the flow is faster than `cfl` allows.
     pub max_substeps: u32,
@@ -355,7 +355,8 @@ pub struct Config {
     /// First cell of the box along each axis, counted from the origin of the coordinates. All positions of sources, forces, solids and
     /// profiles are in these coordinates. 0 on a periodic axis.
     pub origin: [i32; 3],
-    /// Whether and how open sides move with the smoke. The others stay. `dims` and `origin` are the box at the start.
+    /// Whether and how open sides move with the smoke. Other sides stay where they are. `dims` and `origin`
+    /// describe the box at the start.
     pub follow: Follow,
     /// Edge of a cell \[m\].
     pub h: f32,
@@ -377,7 +378,7 @@ pub struct Config {
     pub tolerance: f32,
     /// Division of a step into substeps.
     pub time: TimeControl,
-    /// Whether a step is one substep by intent, however fast the air is: `time` then does not apply.
+    /// Whether a step is always one substep, however fast the air is. `time` is then ignored.
     pub is_step_fixed: bool,
     /// Keeps the initial velocity: it advects the scalars, but no force and no pressure acts on it, and its
     /// divergence remains.
@@ -409,7 +410,7 @@ impl Config {
         }
     }
 
-    /// The first temperature of a side that holds none.
+    /// Returns an error for the first side that has a fixed temperature but is not a wall.
     fn held_by_no_wall(&self) -> Option<InvalidValue> {
         const NAMES: [&str; 6] = ["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"];
         let sides = self.sides.as_flattened().iter().zip(self.held.as_flattened()).zip(NAMES);
@@ -417,7 +418,7 @@ impl Config {
         idle.next().map(|(_, side)| InvalidValue::HeldByNoWall { side })
     }
 
-    /// The first invalid value, if any, beside those that have a [`SolverError`](super::SolverError) of their own.
+    /// Returns the first invalid value that has no [`SolverError`](super::SolverError) variant for itself.
     pub fn problem(&self) -> Option<InvalidValue> {
         let positive = |what, value| InvalidValue::unless_positive("configuration", what, value, "");
         let finite = |what, values: &[f32]| InvalidValue::unless_finite("configuration", what, values);
@@ -449,7 +450,8 @@ impl Config {
             .or_else(|| InvalidValue::unless_zero_or_more("configuration", "limit", limit, " MiB"))
     }
 
-    /// Substeps that the flow asks for in a step, or the rest of one, if the CFL number of the whole is `cfl`.
+    /// Number of substeps that keep to [`TimeControl::cfl`], for a step, or the rest of one, with the CFL
+    /// number `cfl` as a whole.
     pub fn wanted_substeps(&self, cfl: f32) -> u32 {
         // Rounding must not add a substep to a step that is exactly as long as allowed.
         if self.is_step_fixed { 1 } else { (cfl / self.time.cfl - 1e-4).ceil() as u32 }

@@ -1,4 +1,4 @@
-//! Values that no flow can have, each with its place and its cure.
+//! Invalid values: the kind of object that has one, the name of the value, and its valid range.
 
 use thiserror::Error;
 
@@ -52,7 +52,7 @@ pub enum InvalidValue {
         /// Greatest valid value.
         high: f32,
     },
-    /// An instant that is NaN; before all time and never are infinite.
+    /// An instant that is NaN. Infinite instants are valid: −∞ is before all time, +∞ is never.
     #[error("a {of}'s {what} must be an instant in seconds, which may be infinite, not NaN")]
     NoInstant {
         /// `source` or `force`.
@@ -72,7 +72,7 @@ pub enum InvalidValue {
         /// `solid` or `region`.
         of: &'static str,
     },
-    /// A temperature held by a side that is no wall.
+    /// A fixed temperature at a side that is not a wall.
     #[error(
         "a configuration's temperature held at {side} has no effect; the side must be a wall, or the temperature absent"
     )]

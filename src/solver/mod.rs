@@ -9,8 +9,8 @@
 //! ∇·u   = 0                              project
 //! ```
 //!
-//! `sides` and `solids` are the boundary conditions. `step` has the fields of a [`Solver`] and puts the terms in order; it uses all other
-//! folders, and `storage` none.
+//! `sides` and `solids` are the boundary conditions. `step` holds the fields of a [`Solver`] and applies the
+//! terms in order. It uses all other folders; `storage` uses none of them.
 
 mod advect;
 mod config;

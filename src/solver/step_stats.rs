@@ -71,8 +71,8 @@ pub struct StepStats {
     pub max_speed: f32,
     /// max |∇·u| h / max |u| before the last projection \[-\].
     pub divergence_before: f32,
-    /// The same after the projection, with the greater max |u| of before and after it, so that rounding in
-    /// still air is not exaggerated.
+    /// The same after the projection, relative to the greater max |u| of before and after it. Rounding in
+    /// still air is then not exaggerated.
     pub divergence_after: f32,
     /// Iterations of the last projection; 0 for a direct one.
     pub iterations: u32,
@@ -87,7 +87,8 @@ pub struct StepStats {
     /// Net outflow through the sides since the start. Only [`Conservative`](crate::solver::Advection) advection
     /// measures it.
     pub left: Option<[f64; 4]>,
-    /// Loss by dissipation and cooling since the start; measured as `left` is.
+    /// Loss by dissipation and cooling since the start. Only [`Conservative`](crate::solver::Advection)
+    /// advection measures it.
     pub faded: Option<[f64; 4]>,
     /// ½ ∫ |u|² dV \[m⁵/s²\].
     pub kinetic_energy: f64,

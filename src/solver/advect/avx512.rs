@@ -1,7 +1,8 @@
 //! The stencils of [`super::interleaved_cubic`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
-//! The kernels take sixteen cells at a time, in the order of fours of [`places`]. First they find departure
-//! points and weights, axis by axis, one cell in each lane. Then they interpolate runs of four cells.
+//! The kernels take sixteen cells at a time, in the order of fours of [`places`]. First they find
+//! departure points and weights, axis by axis, one cell in each lane. Then they interpolate runs of four
+//! cells.
 //!
 //! Departure points of a run are mostly neighbours, as their cells are. Then lane 4i + c holds value c of
 //! cell i, and one load at each node serves all four cells. Otherwise each cell has a separate stencil: lane
@@ -163,7 +164,7 @@ unsafe fn combined(nodes: Nodes, x: Nodes, [low, high]: [__m512; 2]) -> __m512 {
     _mm512_min_ps(_mm512_max_ps(_mm512_add_ps(even, odd), low), high)
 }
 
-/// Returns `a`, with the lanes of one component from `b`.
+/// Returns `a`, with the given `lanes` taken from `b`.
 #[inline(always)]
 unsafe fn instead(lanes: __mmask16, a: Sum, b: Sum) -> Sum {
     Sum {
@@ -353,8 +354,8 @@ unsafe fn staggered_sum(
     sum
 }
 
-/// Departure points of sixteen cells in the order of fours, and weights: `of[axis][node]` holds that of each
-/// cell.
+/// Departure points of sixteen cells in the order of fours, and their weights: `of[axis][node]` holds
+/// the weight of each cell.
 struct CellDepartures {
     at: [u32; LANES],
     of: [[Line; 4]; 3],

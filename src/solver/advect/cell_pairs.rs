@@ -1,8 +1,9 @@
 //! Limited cubic interpolation of four interleaved values, two neighbouring cells in one register.
 //!
-//! Departure points of neighbours are mostly neighbours too: then one load at each node of the stencil serves both cells. Where
-//! shear separates the two points, both stencils are evaluated for the pair, and each cell takes its half. The sums have the order of
-//! [`cubic`](super::cubic), so the result has its bits.
+//! Departure points of neighbours are mostly neighbours too: one load at each node of the stencil then serves
+//! both cells. Where shear separates the two points, both stencils are evaluated for the pair, and each cell
+//! takes its half of the results. Terms are added in the order of [`cubic`](super::cubic), so the result has
+//! the same bits.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};

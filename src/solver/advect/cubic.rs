@@ -93,8 +93,9 @@ pub fn weights_of_eight<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 
     [first, twice.mul_add(first, rest) + last, twice.mul_add(last, t) + first, last]
 }
 
-/// The limited values of neighbours, N interleaved values of each, in the order of [`cubic`]. `lines` begin with the values of the first,
-/// `weights` are those of the nodes along x, y and z.
+/// Limited cubic interpolation for neighbours, N interleaved values each, with the terms in the order of
+/// [`cubic`]. `lines` begin with the values of the first neighbour; `weights` are those of the nodes along x,
+/// y and z.
 #[inline(always)]
 pub fn neighbours<S: Simd, const N: usize, const LINE: usize>(
     s: S,

@@ -1,7 +1,9 @@
 //! Limited cubic interpolation of the velocity, one component after the other, for runs of eight faces.
 //!
-//! Departure points of a run are mostly neighbours, as their faces are: then one load at each node of the stencil serves all eight.
-//! Shear splits a run into groups of neighbours. Each group has its own stencil, masked to its faces. The sums have the order of [`cubic`](super::cubic), so the result has the bits of [`component`](super::component).
+//! Departure points of a run are mostly neighbours, as their faces are: one load at each node of the stencil
+//! then serves all eight. Shear splits a run into groups of neighbours. Each group has its own stencil,
+//! masked to its faces. Terms are added in the order of [`cubic`](super::cubic), so the result has the bits
+//! of [`component`](super::component).
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};
@@ -116,7 +118,7 @@ fn departures<S: Simd>(
     locate_eight(s, bounds, [(along + origin[0]) - half * x, from_y - half * y, from_z - half * z])
 }
 
-/// Cells l and l + 4, each the sum of two.
+/// Sums of the back-traces below and above the faces l and l + 4.
 #[inline(always)]
 fn sum<S: Simd>(s: S, below: &[[f32; 4]; EIGHT], above: &[[f32; 4]; EIGHT], l: usize) -> f32x8<S> {
     let low = f32x4::load_array_ref(s, &below[l]) + f32x4::load_array_ref(s, &above[l]);

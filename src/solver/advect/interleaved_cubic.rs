@@ -1,10 +1,11 @@
 //! Limited cubic interpolation of four values, or of the three components of the velocity, in one stencil.
 //!
 //! u, v and w of one index lie half a cell apart, and so do their departure points. In the index coordinates
-//! of each component, all three departure points mostly lie in the same cell. With AVX-512 its 4×4×4
-//! interleaved values are read once, with separate weights for each component. A departure point in another
-//! cell gets its stencil read too, so the result has the bits of [`super::component`]. Other instruction sets
-//! interpolate one component after the other ([`face_runs`]).
+//! of each component, all three departure points mostly lie in the same cell. With AVX-512 the 4×4×4
+//! interleaved values around it are read once, with separate weights for each component. If the departure
+//! point of v or w lies in another cell than that of u, its stencil is read separately. So the result has the
+//! bits of [`super::component`]. Other instruction sets interpolate one component after the other
+//! ([`face_runs`]).
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
@@ -70,7 +71,7 @@ pub fn velocity(
 /// Returns true if [`velocity`] reads the interleaved components.
 pub fn reads_interleaved() -> bool {
     #[cfg(target_arch = "x86_64")]
-    // Memory is estimated under levels that there are not, too.
+    // Estimates of memory call this even if `UPDRAFT_SIMD` is invalid; `level` would panic then.
     return crate::simd::check().is_ok() && level() == Level::Avx512;
     #[cfg(not(target_arch = "x86_64"))]
     return false;

@@ -13,7 +13,8 @@ pub struct StencilLines<'a, T, const LINES: usize, const LINE: usize> {
 }
 
 impl<'a, T, const LINES: usize, const LINE: usize> StencilLines<'a, T, LINES, LINE> {
-    /// The lines of which the first begins at position `first`, if all of them lie in `field`.
+    /// The lines of a stencil whose first line begins at position `first`; `None` unless all of them lie in
+    /// `field`.
     #[inline(always)]
     pub fn from(field: &'a [T], first: usize, bounds: &SampleBounds) -> Option<Self> {
         let &SampleBounds { row, plane, .. } = bounds;
@@ -21,7 +22,8 @@ impl<'a, T, const LINES: usize, const LINE: usize> StencilLines<'a, T, LINES, LI
         Some(Self { values, row, plane })
     }
 
-    /// The lines of the stencil whose second node along each axis is at position `at`, if all of them lie in `field`.
+    /// The lines of the stencil whose second node along each axis is at position `at`; `None` unless all of
+    /// them lie in `field`.
     #[inline(always)]
     pub fn around(field: &'a [T], at: usize, bounds: &SampleBounds) -> Option<Self> {
         Self::from(field, at.checked_sub(1 + bounds.row + bounds.plane)?, bounds)

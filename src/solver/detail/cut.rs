@@ -1,11 +1,13 @@
 //! The prolonged velocity beside solids.
 //!
-//! The finer cells see the shape of a solid, so they decide what of it the air sees: a face of a cell is as open as its finer faces are
-//! together ([`CutCells::faces`]), and the projection works with that. Its flux is divided among them in proportion to what of each is
-//! open. Fluxes inside the cell follow a potential between the finer cells that are not solid, so that each has the same divergence.
+//! Solids are found on the finer cells, and the air sees them through these: the open fraction of a face
+//! follows from its finer faces ([`CutCells::faces`]), and the projection uses it. The flux through the face
+//! is divided among the finer faces in proportion to their open fractions. Inside the cell, fluxes follow a
+//! potential on the finer cells that are not solid, so that each has the same divergence.
 //!
-//! A thin solid may keep parts of a cell apart. As the cell as a whole lies on one side of the solid, the flow passes the part with the
-//! widest openings. The other parts rest: finer faces towards them count as closed.
+//! A thin solid may split a cell into parts without a connection. The cell as a whole lies on one side of the
+//! solid, so the flow uses the part with the widest openings. The air in the other parts is at rest: finer
+//! faces towards them count as closed.
 
 use rayon::prelude::*;
 
@@ -20,10 +22,10 @@ const NONE: u8 = u8::MAX;
 /// Most finer cells of a cell.
 const MOST: usize = 64;
 
-/// Faces of which less is open are closed: hardly any flow would be squeezed through them at any speed.
+/// Faces less open than this count as closed: hardly any flow could be squeezed through them at any speed.
 const LEAST: f32 = 0.02;
 
-/// Share of its width by which a part of a cell must be wider than all others.
+/// Relative margin by which the widest part of a cell must be wider than all others.
 const SAME: f32 = 1e-3;
 
 /// Share of the largest imbalance that may remain.
@@ -47,13 +49,14 @@ pub struct CutCells {
     known: bool,
     /// The faces of cells that are not wholly open.
     faces: CutFaces,
-    /// Velocities on the N² parts of each, for a mean of 1.
+    /// Velocities on the N² finer faces of each, relative to its mean velocity.
     shares: [Vec<f32>; 3],
     /// Positions of the cells with or beside faces that are not wholly open, ascending, each with a solid there.
     cells: Vec<(u32, u16)>,
     /// For each cell, the connected part that each of its N³ finer cells belongs to, or [`NONE`] inside a solid.
     parts: Vec<u8>,
-    /// For each cell, the part with the most open area towards the cells around it.
+    /// For each cell, the part with the most open area towards the cells around it; [`NONE`] if no part is
+    /// clearly the widest.
     main: Vec<u8>,
     /// For each cell, the open fractions of its inner faces, and their velocities \[m/s\].
     open: Vec<f32>,
@@ -107,7 +110,7 @@ impl TwoGrids {
         cell_of(self.coarse, cell).map(|x| x * self.finer)
     }
 
-    /// The finer cell that [`index`](Self::index) counts, of the cell with this `first` one.
+    /// The finer cell with this [`index`](Self::index) in the cell whose first finer cell is `first`.
     fn within(&self, first: [usize; 3], index: usize) -> [usize; 3] {
         let by = [index % self.finer, index / self.finer % self.finer, index / (self.finer * self.finer)];
         [0, 1, 2].map(|a| first[a] + by[a])
@@ -152,8 +155,8 @@ impl CutCells {
         &self.faces
     }
 
-    /// Turns means over the finer cells of each cell, those inside solids counted as 0, into means over the air. [`faces`](Self::faces)
-    /// must have been called.
+    /// Turns means over all finer cells of a cell into means over its air. Finer cells inside solids must
+    /// have counted as 0. Call [`faces`](Self::faces) first.
     pub fn average_over_air(&self, grids: TwoGrids, means: &mut [[f32; 4]]) {
         debug_assert!(self.known, "the cells beside solids are not known");
         let (own, count) = (grids.coarse.own(), grids.finer.pow(3));
@@ -167,7 +170,8 @@ impl CutCells {
         }
     }
 
-    /// Replaces the velocity on the finer faces of cut cells in `out`, from the `velocity` of their faces, whose `cuts` are [`faces`](Self::faces).
+    /// Replaces the velocity on the finer faces of cut cells in `out`. It follows from the `velocity` on the
+    /// faces of these cells, whose `cuts` are those of [`faces`](Self::faces).
     pub fn pass(&mut self, grids: TwoGrids, velocity: &Faces, cuts: &Cuts, out: &mut Faces) {
         for component in 0..3 {
             let shares = self.shares[component].chunks_exact(grids.finer * grids.finer);
@@ -209,7 +213,8 @@ impl CutCells {
         cells.retain(|cell| !is_filled(cell));
     }
 
-    /// Adds the cells without solids beside faces that are not wholly open: what crosses them is divided otherwise too.
+    /// Adds the cells without solids beside faces that are not wholly open: the flux through these faces is
+    /// not divided evenly either.
     fn add_neighbors(&mut self, grids: TwoGrids) {
         let Self { faces, cells, filled, .. } = self;
         let known = cells.len();
@@ -230,7 +235,7 @@ impl CutCells {
         cells.dedup_by_key(|(at, _)| *at);
     }
 
-    /// Finds the connected parts of the cells, and the one that the flow passes.
+    /// Finds the connected parts of the cells, and the one that the flow uses.
     fn find_parts(&mut self, grids: TwoGrids, fine: &Voxels) {
         let Self { cells, parts, main, open, inner, .. } = self;
         let finer = grids.finer;
@@ -270,7 +275,8 @@ impl CutCells {
                 }
             }
             let best = (0..MOST).fold(0, |best, part| if wide[part] > wide[best] { part } else { best });
-            // Of two parts that are as wide, a body along the diagonal of the cell, neither carries the flow: any choice would favour a side.
+            // If two parts are equally wide, as beside a body along the diagonal of the cell, the flow uses
+            // neither: any choice would favour one side.
             let rivals = wide.iter().filter(|width| **width > (1.0 - SAME) * wide[best]).count();
             *main = if wide[best] > 0.0 && rivals == 1 { best as u8 } else { NONE };
         });
@@ -304,7 +310,7 @@ impl CutCells {
         leave_room(candidates);
         candidates.sort_unstable();
         candidates.dedup_by_key(|(at, _)| *at);
-        // Whether the flow of a cell goes through one of its finer cells.
+        // Whether the flow of the cell around a finer cell uses it.
         let carries = |at: [usize; 3]| {
             let cell = grids.coarse_at(at.map(|x| x / finer)) as u32;
             let index = grids.index(at.map(|x| x % finer));
@@ -335,7 +341,8 @@ impl CutCells {
             let sum: f32 = shares.iter().sum();
             let cut = &mut found.cut;
             cut.open = if sum < LEAST * of_face as f32 { 0.0 } else { sum / of_face as f32 };
-            // A solid pushes no air out of itself: closed faces have its velocity in their middle, also those that are not wholly covered.
+            // Closed faces get the solid's velocity at their middle, even if the solid covers only a part of
+            // them. Otherwise a solid could push air out of itself.
             cut.velocity = match cut.open == 0.0 {
                 true => {
                     scene.velocity(found.owner, grids.middle_of_face(scene, component, cut.at))[component]
@@ -368,7 +375,7 @@ impl CutCells {
         let fields = &*out;
         let tasks = inner.par_chunks_exact_mut(of_cell).zip(open.par_chunks_exact(of_cell));
         let tasks = tasks.zip(parts.par_chunks_exact(finer.pow(3))).zip(&*cells);
-        // Those beside a slab are balanced by their owners.
+        // Cells beside the slab are balanced by their owners.
         let own = grids.coarse.own();
         let tasks = tasks.filter(|(_, (cell, _))| own.contains(&(*cell as usize)));
         tasks.for_each(|(((inner, open), parts), &(cell, _))| {
@@ -399,7 +406,8 @@ impl CutCells {
     }
 }
 
-/// Finds velocities on the inner faces that spread what each finer cell `gains` over its part, by conjugate gradients.
+/// Finds velocities on the inner faces that spread the net inflow `gains` of each finer cell evenly over its
+/// connected part, by conjugate gradients.
 fn balance_cell(grids: TwoGrids, parts: &[u8], open: &[f32], gains: &mut [f64; MOST], inner: &mut [f32]) {
     let count = parts.len();
     for part in 0..count as u8 {
@@ -452,7 +460,7 @@ mod tests {
     fn parts_of_a_cut_cell_are_balanced_each_by_itself() {
         let [coarse, fine] = [[1; 3], [2; 3]].map(|n| Layout::new(Dims::new(n).unwrap()));
         let grids = TwoGrids { finer: 2, coarse, fine, periodic: [false; 3], walls: [[true; 2]; 3] };
-        // No way between the left half and the right one; what both gain together differs.
+        // Nothing connects the left half with the right one, and their total gains differ.
         let open: Vec<f32> = grids.inner().map(|(axis, _)| if axis == 0 { 0.0 } else { 1.0 }).collect();
         let parts: Vec<u8> = (0..8).map(|n| n % 2).collect();
         let mut gains = [0.0; MOST];

@@ -58,11 +58,12 @@ pub struct Detail {
     pub scalars_next: Cells,
     /// Only for schemes that look forward.
     pub forth: Option<Box<Correction>>,
-    /// Bricks of the cells of the velocity, which are never known.
+    /// Bricks of the velocity's cells. It stays unknown which are occupied, so passes over restricted scalars
+    /// skip none.
     pub coarse_bricks: Bricks,
     /// Turbulence, while its strength is not 0.
     pub swirls: Option<Box<Swirls>>,
-    /// Scratch of its curl; empty until there is any.
+    /// Scratch of the curl of the turbulence; made on first use.
     curl: Option<potential::Memory>,
     threads: usize,
     config: Config,
@@ -164,7 +165,7 @@ impl Detail {
         self.swirls.iter_mut().try_for_each(|swirls| swirls.state(archive))
     }
 
-    /// Makes turbulence, whose parameters the next step sets, or removes it.
+    /// Creates the turbulence, or removes it unless `are_kept`. The next step sets its parameters.
     pub fn keep_swirls(&mut self, are_kept: bool, coarse: Layout, walls: &GhostRules) {
         if are_kept && self.swirls.is_none() {
             let default = Turbulence::default();
@@ -174,7 +175,7 @@ impl Detail {
         }
     }
 
-    /// Makes turbulence that goes on with these texture coordinates.
+    /// Replaces the turbulence by one that continues with this phase and these texture coordinates.
     pub fn continue_swirls(
         &mut self,
         turbulence: Turbulence,
@@ -209,8 +210,8 @@ impl Detail {
         }
     }
 
-    /// Brings the advecting velocity to the finer cells that the flow may reach, and adds the turbulence. `cfl` is the CFL
-    /// number of finer cells without it; returns that with it.
+    /// Prolongs the advecting velocity to the finer cells that the flow may reach, and adds the turbulence.
+    /// `cfl` is the CFL number on the finer cells without turbulence; the result is that with turbulence.
     pub fn follow(&mut self, air: Air, bricks: &mut Bricks, cfl: f32, halt: &Halt) -> f32 {
         let Air { layout: coarse, velocity, obstacles, .. } = air;
         let steps = air.steps * self.finer as f32;
@@ -251,7 +252,8 @@ impl Detail {
         }
     }
 
-    /// Sets the faces on open sides, which decide whether air enters there, and on inflows, which say how fast it does. Planes of the `velocity` beside the slab are brought.
+    /// Sets the velocity of finer faces on open sides, where its sign decides whether air enters, and on
+    /// inflows, where it says how fast. Exchanges the planes of `velocity` beside the slab.
     pub fn set_crossed_sides(&mut self, coarse: Layout, walls: &GhostRules, velocity: &mut Faces) {
         let n = coarse.dims.array();
         let is_crossed = |side| matches!(side, BoundaryCondition::Open | BoundaryCondition::Inflow(_));
@@ -334,8 +336,8 @@ impl Detail {
         write_finer(coarse, self.finer, &cells, [from, to], out);
     }
 
-    /// Writes the means of the finer `scalars` over the air in each cell. A mean over the whole cell would count what of it is solid as
-    /// cold, and uniform warm air around a ball would start to move.
+    /// Writes the means of the finer `scalars` over the air of each cell. Means over whole cells would count
+    /// their solid part as cold, and uniform warm air around a ball would start to move.
     pub fn restrict(&mut self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
         restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
         let grids = self.two_grids(coarse);

@@ -1,8 +1,9 @@
 //! The curl of the potential of [`Swirls`], on the faces of finer cells.
 //!
-//! Potentials lie on the edges of finer cells, and the flux through a face is their sum around it. Each edge lies between two faces of
-//! each cell that it touches, so every finer cell has a divergence of exactly 0 before rounding. The value on an edge is that at its
-//! lower end: the components of the tile are independent, so half a cell between them matters not.
+//! Potentials lie on the edges of finer cells. The flux through a face is the sum of the potentials around
+//! it. Each edge borders two faces of every cell that it touches, so every finer cell has a divergence of
+//! exactly 0 before rounding. An edge takes the potential at its lower end. This shifts the components by
+//! half a cell against each other, which does not matter because they are independent.
 //!
 //! On walls and inflows the potential is 0, so nothing crosses them. Both sides of a periodic axis have the same bits.
 
@@ -87,7 +88,8 @@ impl Ranges<'_> {
         self.of_rows[j + self.rows * k]
     }
 
-    /// The cells around a row of corners: that in row (j, k) and, on their border, those before it.
+    /// The range of cells around a row of corners: the cells of row (j, k), and those of the rows before it
+    /// if the corners lie on the border between them.
     fn around(&self, [j, k]: [usize; 2], is_border: [bool; 2]) -> [usize; 2] {
         let before = |index: usize, is_border: bool| if is_border { index.saturating_sub(1) } else { index };
         let (js, ks) = (before(j, is_border[0])..=j, before(k, is_border[1])..=k);
@@ -259,7 +261,7 @@ impl Curl<'_> {
         rows: &mut [R; GENERATIONS],
     ) -> bool {
         let (layout, finer) = (self.prolong.coarse, self.prolong.finer);
-        // The cell before a corner and the share of the next.
+        // The cell centre before a corner, and the weight of the next one.
         let place = |index: usize| {
             let twice = 2 * index as isize - finer as isize;
             let wide = 2 * finer as isize;

@@ -83,7 +83,8 @@ pub struct Prolong<'a> {
 }
 
 impl Prolong<'_> {
-    /// Fills `out` around the finer cells that `bricks` say may hold anything, with all their faces. Other values stay.
+    /// Fills `out` on all faces of the finer cells that may be occupied according to `bricks`. Other values
+    /// do not change.
     pub fn reached(&self, bricks: &Bricks, out: &mut Faces, scratch: &PerThread<Scratch>, halt: &Halt) {
         let [u, v, w] = out;
         let [low, high] = self.coarse.cell_planes();
@@ -242,9 +243,9 @@ struct Across {
     other: usize,
     at: usize,
     n: usize,
-    /// Place along `axis`, of N.
+    /// Index of the finer face along `axis`, 0..N.
     r: usize,
-    /// Part of the face along `other`.
+    /// Index of the finer face along `other`, 0..N.
     part: usize,
 }
 

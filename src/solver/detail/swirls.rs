@@ -10,17 +10,19 @@
 //! - **W** is a tile of wavelet noise ([`wavelet_noise`](super::wavelet_noise)).
 //! - **a** \[m/s\] is the speed that the velocity's cells hold at their smallest scales: the velocity at centres minus its mean
 //!   over 3³ cells with binomial weights, as a root mean square over the same neighbourhood.
-//! - **X** are texture coordinates that the flow carries along, so the swirls move with the smoke and do not swim through it.
+//! - **X** are texture coordinates. The flow advects them, so the swirls move with the smoke and do not swim
+//!   through it.
 //! - **g** counts two generations of coordinates. The squares of their weights add up to 1. Each begins anew, as X = x with another
 //!   rotation R of the tile, when its weight is 0: nothing pops, and the tile is not seen to repeat. The phase φ advances by the
 //!   root mean square of the velocity's gradient, weighted by a², over [`Turbulence::stretch`], so a life is as long as typical
 //!   coordinates take to stretch that far.
-//! - **s** is the stretch of the coordinates, (‖∇X‖² − 2)^½, which is 1 for none and the greatest singular value of a simple shear. Where
-//!   it nears the bound earlier than elsewhere, `fade` removes the generation.
+//! - **s** is the stretch of the coordinates, (‖∇X‖² − 2)^½: 1 without stretch, and the greatest singular value
+//!   of a simple shear. Where it nears the bound before the life ends, `fade` removes the generation.
 //!
-//! Weights are 0 in the cells around solids, and odd across walls, so the potential is 0 on both. They are capped where swirls would
-//! turn too far in one substep ([`STRAINED`]): the sweeps would divide it, and the eye could not follow. They are computed only where
-//! smoke may arrive; coordinates move everywhere.
+//! Weights are 0 in the cells around solids, and odd across walls, so the potential is 0 on both. They are
+//! capped where swirls would turn too far in one substep ([`STRAINED`]): the sweeps would need several
+//! rounds, and the eye could not follow. Weights are computed only where smoke may arrive; the coordinates
+//! are advected everywhere.
 
 use fearless_simd::f32x4;
 use fearless_simd::prelude::*;
@@ -53,16 +55,18 @@ const GAIN: f32 = 2.7;
 /// Share of the bound of the stretch from which a generation fades.
 const FADES_FROM: f32 = 0.6;
 
-/// Most of a life that may pass in one substep.
+/// Greatest share of a life that may pass in one substep.
 const LONGEST: f64 = 0.125;
 
-/// Cells after which coordinates begin anew at the latest, for precision.
+/// Cells that the fastest air crosses before the coordinates begin anew at the latest. Larger displacements
+/// would lose precision.
 const FARTHEST: f32 = 1024.0;
 
 /// Share of the fastest air's speed below which `a` counts as 0: rounding and the errors of the projection are no turbulence.
 const LEAST: f32 = 1e-3;
 
-/// Most strain of the swirls alone in one substep, which a cap of the weights keeps: changes of velocity from face to face, times Δt/h.
+/// Greatest strain of the swirls alone in one substep: the change of velocity from face to face, times Δt/h.
+/// The weights are capped to keep it.
 const STRAINED: f32 = 0.8;
 
 /// Lanes of sums over a row.
@@ -117,7 +121,7 @@ impl Swirls {
         Self::with_places(params, layout, walls, finer, moved)
     }
 
-    /// As [`new`](Self::new), with these coordinates [`moved`](Self::moved).
+    /// As [`new`](Self::new), with these displacements [`moved`](Self::moved) of the coordinates.
     pub fn with_places(
         params: Turbulence,
         layout: Layout,
@@ -201,7 +205,7 @@ impl Swirls {
         // A back-trace ends between two planes, and rounding may add one.
         let far = (cfl.ceil().min(layout.dims.nz as f32) as usize) + 2;
         moved.iter_mut().for_each(|moved| ranks.exchange(layout, [&mut moved[..]], [far; 2]));
-        // Weights and places are not needed any more.
+        // `packed` serves as scratch: the points and weights of the last substep are no longer needed.
         let [one, other] = packed.each_mut().map(|cells| &mut cells[..]);
         row_passes::rows2(layout, [one, other], inside, |j, k, rows| {
             if halt.is_raised() {
@@ -329,7 +333,7 @@ impl Swirls {
         self.wanted * self.tile.peak
     }
 
-    /// Passes `lives`; a generation whose life ends begins anew.
+    /// Advances the phase by `lives`. A generation whose life ends begins anew.
     fn age(&mut self, lives: f64) {
         let before = self.phase;
         self.phase += if lives.is_finite() { lives.min(LONGEST) } else { LONGEST };
@@ -341,7 +345,8 @@ impl Swirls {
         }
     }
 
-    /// Rotation and scale from cells of the velocity to those of the tile, by columns, and the place of the origin.
+    /// Rotation and scale from cells of the velocity to those of the tile, by columns, and the origin in the
+    /// tile.
     fn frame(&self, generation: usize) -> ([[f32; 3]; 3], [f32; 3]) {
         let births = births(self.phase, generation) as u64;
         let mut state = u64::from(self.params.seed) << 32 ^ (2 * births + generation as u64);
@@ -363,7 +368,8 @@ impl Swirls {
         (columns, origin)
     }
 
-    /// Finds places and weights of a generation. `means` has a², the strain and whether a solid is near.
+    /// Finds the points in the tile and the weights of a generation. `means` holds a², the mean squared
+    /// gradient, and whether a solid is near.
     fn pack(&mut self, layout: Layout, means: &[[f32; 4]], generation: usize, limits: [f32; 2]) {
         let (columns, origin) = self.frame(generation);
         let age = (self.phase + 0.5 * generation as f64).fract();
@@ -579,7 +585,7 @@ fn widened([x, y, z]: [f32; 3]) -> [f32; 4] {
     [x, y, z, 0.0]
 }
 
-/// The least range that holds all that are not empty.
+/// The smallest range that contains all non-empty `ranges`.
 fn hull(ranges: impl Iterator<Item = [usize; 2]>) -> [usize; 2] {
     let full = ranges.filter(|[from, to]| from < to);
     let all = full.fold([usize::MAX, 0], |sum, range| [sum[0].min(range[0]), sum[1].max(range[1])]);
@@ -652,7 +658,8 @@ fn pack_kernel<S: Simd>(
     }
 }
 
-/// Fills one layer of ghosts: places go on as inside, weights are odd across walls and inflows.
+/// Fills one layer of ghosts. Points in the tile continue as inside; weights are odd across walls and
+/// inflows.
 fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells: &mut [Packed]) {
     let n = layout.dims.array().map(|n| n as isize);
     let strides = layout.strides();

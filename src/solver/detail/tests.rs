@@ -9,7 +9,7 @@ use crate::solver::{
     Advection, BoundaryCondition, Config, Integrator, Params, Region, Shape, Solid, Solver, Source,
 };
 
-/// Numbers that look like chance, from −1 to 1.
+/// Pseudo-random numbers from −1 to 1.
 fn noise(seed: &mut u32) -> f32 {
     *seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     (*seed >> 8) as f32 / (1 << 23) as f32 - 1.0

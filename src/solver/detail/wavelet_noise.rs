@@ -162,7 +162,7 @@ fn component(recipe: &Recipe, octave: u32, c: usize, spacing: f32) -> Vec<f32> {
     values
 }
 
-/// The next of a sequence of numbers that look like chance, with mean 0 and variance 1 (SplitMix64; the sum of four).
+/// The next pseudo-random number, with mean 0 and variance 1 (the sum of four numbers of SplitMix64).
 fn chance(state: &mut u64) -> f32 {
     let mut sum = 0.0;
     for _ in 0..2 {
@@ -198,7 +198,7 @@ fn along(from: &[f32], shape: [usize; 3], axis: usize, count: usize, f: fn(&[f32
     to
 }
 
-/// The part of a periodic line that a lattice half as fine holds.
+/// The part of a periodic line that a lattice of half the resolution can represent.
 fn smoothed(line: &[f32], out: &mut [f32]) {
     let n = line.len();
     let wrapped = |at: isize| line[at.rem_euclid(n as isize) as usize];

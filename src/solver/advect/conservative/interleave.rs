@@ -40,7 +40,7 @@ impl LineLayout {
         cell.first_chunk_mut().expect("four values")
     }
 
-    /// Cell i of each line; missing lines take theirs from `others`.
+    /// Cell i of each line. Lines beyond `count` use the cells of `others`.
     ///
     /// # Safety
     /// As [`Shared::part`].
@@ -100,13 +100,15 @@ unsafe fn load_kernel<S: Simd>(
     let mut held = (zero, zero, zero, zero);
     let mut nothing = [[0.0; 4]; ACROSS];
     for i in 0..n {
-        // SAFETY: by the contract of this function; those of the last round are dropped.
+        // SAFETY: by the contract of this function; the cells of the previous iteration are no longer
+        // borrowed.
         let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
         if prefetches && place.across == 1 {
             fetch_ahead(cells[0], 4 * ACROSS);
             fetch_ahead(cells[0], 6 * ACROSS);
         } else if prefetches {
-            // Two of the next eight lines at a time: each of their cache lines once.
+            // Two of the next eight lines with each cell: four cells fill a cache line, so each cache line is
+            // prefetched once.
             let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
             fetch_ahead(cells[l], next);
             fetch_ahead(cells[l + 1], next);
@@ -121,7 +123,7 @@ unsafe fn load_kernel<S: Simd>(
     let holds = [any(held.0), any(held.1), any(held.2), any(held.3)];
     let (mut first, mut end) = (n, 0);
     if holds != [false; 4] {
-        // Found at once where all cells are held.
+        // Both searches end at once if the first and the last cell are occupied.
         (first, end) = (0, n);
         while !holds_any(s, [&a[first], &b[first], &c[first], &d[first]]) {
             first += 1;

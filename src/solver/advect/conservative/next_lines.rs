@@ -29,8 +29,9 @@ impl NextLines {
         first: usize,
     ) -> Self {
         let from = at + EIGHT * across;
-        // Eight rows along x are contiguous. Along y and z eight neighbours may straddle a cache line, whose first part came with the
-        // lines before: the address of the last value is taken.
+        // Along x the next eight rows are contiguous in memory. Along y and z eight neighbours may straddle
+        // two cache lines. The first came with the lines before, so the address of the last value is
+        // prefetched.
         let ([scalar, face], stride) = match across {
             1 => ([4 * (from + first * along) + LINE - 1, from + first * along + EIGHT - 1], along),
             _ => ([4 * from, from], EIGHT),

@@ -1,9 +1,10 @@
 //! Sweeps along lines of cells: the piecewise parabolic method (Colella & Woodward 1984) in flux form.
 //!
-//! [`ACROSS`] lines are interleaved, each scalar in its own array, so one kernel serves all axes. The kernel streams along the lines
-//! with everything in registers: six values give the edge at a face, two edges the parabola of a cell, two parabolas the flux through
-//! the face between them, and two fluxes the new contents. Parabolas are stored only where air crosses more than one cell. Indices
-//! count from [`HALO`] cells before the first of a line.
+//! [`ACROSS`] lines are interleaved, each scalar in its own array, so one kernel serves all axes. The kernel
+//! streams along the lines with everything in registers. Six values give the edge at a face, and two edges
+//! the parabola of a cell. Two parabolas give the flux through the face between them, and two fluxes the new
+//! contents. Parabolas are stored only where air crosses more than one cell. Indices count from [`HALO`]
+//! cells before the first of a line.
 
 use fearless_simd::prelude::*;
 
@@ -19,8 +20,8 @@ pub const ACROSS: usize = EIGHT;
 /// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
-/// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity: more than the air
-/// crosses in one sweep.
+/// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity.
+/// The air crosses fewer in one sweep.
 pub const MOST_UPSTREAM: usize = 16;
 
 /// Ghost cells at each end of a line.
@@ -199,7 +200,8 @@ each_level! {
     fn find_shares(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 2], further: &mut Eight) = shares_kernel;
 }
 
-/// For each face the volume from the next cell upstream and its share of that cell; `further` is the greatest volume from beyond.
+/// For each face, the volume that comes from the next cell upstream, and its share of that cell. `further`
+/// rises to the greatest volume that comes from beyond that cell.
 #[inline(always)]
 fn shares_kernel<S: Simd>(
     s: S,
@@ -252,8 +254,8 @@ fn edge<S: Simd, V: Floats<S>>(s: S, [a, b, c, d, e, f]: [V; 6]) -> V {
     at.max(c.min(d)).min(c.max(d))
 }
 
-/// As [`edge`], with the value before a closed face in place of the value beyond it. `open` begins with the face between the first two
-/// cells.
+/// As [`edge`], but the value before a closed face replaces the value beyond it. `open` begins with the face
+/// between the first two cells.
 #[inline(always)]
 fn walled_edge<S: Simd, V: Eights<S, N>, const N: usize>(
     s: S,
@@ -464,7 +466,7 @@ fn face<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
     if WALLED { walled_edge(s, w, &open[i + 1..][..5]) } else { edge(s, w) }
 }
 
-/// Cell i of value c between neighbours a and b, as [`through`] takes it.
+/// Mean and deviations of cell i of value c, between neighbours a and b, as [`through`] expects them.
 #[inline(always)]
 fn cell<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
     s: S,
@@ -524,8 +526,8 @@ each_level! {
     ) = cross_kernel;
 }
 
-/// Fluxes through `faces` = first, end, from as many cells upstream as needed, up to the third of `faces`; `cells` = values, deviations
-/// below and above, volumes.
+/// Fluxes through the faces from `faces[0]` to `faces[1]`, from as many cells upstream as the air crosses, at
+/// most `faces[2]`. `cells` = values, deviations below and above, volumes.
 #[inline(always)]
 fn cross_kernel<S: Simd>(
     s: S,
@@ -560,7 +562,7 @@ fn cross_kernel<S: Simd>(
     }
 }
 
-/// A cell as [`through`] takes it.
+/// Mean and deviations of cell i, as [`through`] expects them.
 #[inline(always)]
 fn stored<S: Simd>(s: S, [values, low, high]: [&[Eight]; 3], i: usize) -> [f32x8<S>; 3] {
     [values[i].load(s), low[i].load(s), high[i].load(s)]

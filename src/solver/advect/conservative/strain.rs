@@ -1,4 +1,5 @@
-//! Strain: how much of its air each cell would lose between the sweeps of a step of one round. It decides how many rounds a step takes.
+//! Strain: the share of its air that each cell would lose between the sweeps if the step took one round. It
+//! decides how many rounds a step takes.
 
 use fearless_simd::prelude::*;
 use rayon::prelude::*;
@@ -23,17 +24,19 @@ const EMPTIEST_ALONE: f32 = 0.85;
 /// Limit of 1 − V between two sweeps of cells that are not strained.
 pub const CALM: f32 = 0.5;
 
-/// Limit of the number of rounds of a step. The air of a step that needs more crosses thousands of cells; scalars then move only a
-/// share of the way, because a round that is too long would take more air from a cell than it holds, and make negative smoke.
+/// Limit of the number of rounds of a step. In a step that needs more, air crosses thousands of cells.
+/// Scalars then move only a share of the way: a longer round would take more air from a cell than it holds,
+/// and make negative smoke.
 const MOST_ROUNDS: f32 = 1e3;
 
-/// The greatest volumes that leave a cell in a step of one round, and speeds, over the bricks that scalars may reach \[cells\].
+/// The greatest volumes that leave a cell if the step takes one round, and the greatest speeds, over the
+/// bricks that scalars may reach \[cells\].
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Strain {
-    /// By the first sweep, and by the first two, of the order x, y, z: 1 − V before the next sweep.
+    /// 1 − V after the first sweep, and after the first two, in the order x, y, z.
     pub forwards: [f32; 2],
-    /// The same of the order z, y, x.
+    /// The same in the order z, y, x.
     pub backwards: [f32; 2],
     /// |V − 1| after all sweeps.
     pub all: f32,
@@ -50,7 +53,7 @@ pub struct Strain {
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     pub count: f32,
-    /// Share of the step that they move, 1 unless it needs more than the most rounds.
+    /// Share of the step that the scalars move: 1 unless the step needs more than [`MOST_ROUNDS`].
     pub share: f32,
     /// In the first and the last sweep of each round.
     pub ends: f32,
@@ -78,7 +81,8 @@ impl Strain {
         self.forwards.into_iter().chain(self.backwards).fold(self.all, f32::max)
     }
 
-    /// Divides a step into rounds, the first in the order z, y, x if `backwards`; scalars stay within `farthest` cells.
+    /// Divides a step into rounds, the first in the order z, y, x if `backwards`. A single round must keep
+    /// the sweep along y within `farthest` cells.
     ///
     /// A sweep along y draws air from cells that hold at least V₁ and hold at least V₂ after it. Of n cells upstream it takes at most
     /// their air less n V₂, and what comes in behind them is less than the speed: n < speed/V₂, and n < speed/V₁. The sweeps at the ends

@@ -1,16 +1,18 @@
 //! A box around the strained cells, in which a step takes several rounds while the rest of the air takes one.
 //!
-//! A weight Φ is 1 in the box and falls to 0 over a ramp around it. With c rounds in the box, the first c − 1 move the air by Φ/c of the
-//! step, and the last one, everywhere, by the remainder:
+//! A weight Φ is 1 in the box and falls to 0 over a ramp around it. With c rounds in the box, each of the
+//! first c − 1 rounds moves the air by Φ/c of the step. The last round covers the whole grid and moves it by
+//! the remainder:
 //!
 //! ```text
 //!     F_r = F Φ/c  (r < c),   F_c = F (1 − (c − 1)/c Φ),   Σ F_r = F
 //! ```
 //!
-//! F without divergence makes V 1 again after all rounds, but in the ramp not after each. With d the part of Φ F that earlier rounds have
-//! moved, a round begins with V = 1 − d ΔΦF, and every sweep of it changes V as usual.
+//! F is free of divergence, so V is 1 again after all rounds, but in the ramp not after each single one. Let
+//! d Φ F be the part of the fluxes that earlier rounds have moved. A round then begins with V = 1 − d ΔΦF,
+//! and every sweep of it changes V as usual.
 //!
-//! The ramp is so long that this leaves in each of its cells 1 − [`EMPTIEST`] at least.
+//! The ramp is long enough that each of its cells keeps a volume of at least 1 − [`EMPTIEST`].
 
 use fearless_simd::prelude::*;
 
@@ -24,7 +26,7 @@ use crate::solver::storage::active_bricks::Bricks;
 /// Cells of the shortest ramp.
 const SHORTEST_RAMP: f32 = 8.0;
 
-/// Limit of |V − 1| after all sweeps: the ramp leaves no more room.
+/// Limit of |V − 1| after all sweeps. The length of the ramp allows for no more.
 const MOST_DIVERGENCE: f32 = 0.01;
 
 /// Cells around the support of Φ that a sweep loads: it moves nothing there, but parabolas read them.
@@ -85,7 +87,7 @@ impl StrainedBox {
             return;
         }
         let count = (strain.greatest() / EMPTIEST).ceil().max(2.0);
-        // Two sweeps lose CALM and what Φ changes along two axes.
+        // Two sweeps remove up to CALM, and the change of Φ along two axes.
         let ramp = 2.0 * strain.speed * (1.0 - 1.0 / count) / (EMPTIEST - CALM);
         let ramp = ramp.ceil().max(SHORTEST_RAMP);
         for axis in 0..3 {
@@ -126,10 +128,11 @@ impl<'a> Part<'a> {
         self.base == 0.0
     }
 
-    /// The parts of the step within which the round moves the air of a face, if it moves the part `weight` of it.
+    /// The interval of the step, within 0..1, in which the round moves the air of a face that has the weight
+    /// `weight`.
     pub fn span(&self, weight: f32) -> [f64; 2] {
         let [weight, moved, slope] = [weight, self.moved, self.slope].map(f64::from);
-        // A local round moves Φ/c, of which earlier ones have moved `moved` Φ.
+        // A local round moves Φ/c, after earlier rounds have moved `moved` Φ.
         if self.is_local() {
             [moved / slope * weight, (moved / slope + 1.0) * weight]
         } else {
@@ -137,8 +140,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Whether Φ is above 0 on a face of some lines along `axis`: `count` lines beside each other along `lanes`, of which the first begins at
-    /// cell `origin`.
+    /// Whether Φ is above 0 on a face of some lines along `axis`: `count` neighbouring lines along `lanes`,
+    /// the first of which begins at cell `origin`.
     pub fn meets(&self, axis: usize, lanes: usize, origin: [usize; 3], count: usize) -> bool {
         (0..3).filter(|&a| a != axis).all(|a| {
             let [first, end] = self.around.support[a];
@@ -152,8 +155,9 @@ impl<'a> Part<'a> {
         [first.saturating_sub(AROUND), (end + AROUND).min(self.around.cells[axis].len())]
     }
 
-    /// Weights of both faces across `across` of cells of lines along `axis`: the part of the step that has crossed them, with this round
-    /// if its sweep across them `has_moved`, else before it. Lines are as for [`meets`](Self::meets); `first` is the first cell of each.
+    /// Weights of the two faces of each cell across the axis `across`, for lines along `axis`: the part of
+    /// the step that has crossed these faces. This includes the present round if its sweep across them
+    /// `has_moved`. Lines are given as for [`meets`](Self::meets); `first` is the first cell of each.
     pub fn weights(
         &self,
         [axis, lanes, across]: [usize; 3],

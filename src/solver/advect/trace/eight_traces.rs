@@ -114,8 +114,8 @@ fn linear<S: Simd>(corners: Corners<S>, [x, y, z]: [f32x8<S>; 3]) -> f32x8<S> {
     x.mul_add(near[1] - near[0], near[0])
 }
 
-/// Reads the values around two points, `a` and `b` being the positions below them. Mostly these are neighbours: then the lines of the
-/// first have the values of both.
+/// Reads the values around two points; `a` and `b` are the positions below them. Mostly the points are
+/// neighbours: the lines of the first then hold the values of both.
 #[inline(always)]
 fn corners<S: Simd>(s: S, values: &[[f32; 4]], [a, b]: [usize; 2], bounds: &SampleBounds) -> Corners<S> {
     let [first, second] = [lines(values, a, bounds), lines(values, b, bounds)];
@@ -141,7 +141,8 @@ fn corners<S: Simd>(s: S, values: &[[f32; 4]], [a, b]: [usize; 2], bounds: &Samp
     corners
 }
 
-/// The lines from position `at` on. They reach one cell further than a sample, at most into the second layer of ghosts.
+/// The lines from position `at` on. They are one cell longer than a sample needs, and end at most in the
+/// second layer of ghosts.
 #[inline(always)]
 fn lines<'a>(values: &'a [[f32; 4]], at: usize, bounds: &SampleBounds) -> StencilLines<'a, [f32; 4], 2, 3> {
     StencilLines::from(values, at, bounds).expect("samples lie within the first layer of ghosts")
