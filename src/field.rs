@@ -186,7 +186,7 @@ impl Field {
         let mut result = Ok(());
         for k in 0..nz {
             let make = |plane: &mut [f32]| make(k, plane);
-            // Other ranks send what a file no longer takes: the first has yet to tell them.
+            // After an error of `take`, other ranks still send their planes: only the first rank knows of it.
             let taken = self.take_plane(solver, k, &mut plane, make, |plane| match &result {
                 Ok(()) => take(plane),
                 Err(_) => Ok(()),
@@ -218,7 +218,7 @@ impl Field {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
             let q = ((p[axis] - corner[axis]) / h).clamp(0.0, across) - offset;
-            // It differs over neighbours that the ghosts do not have.
+            // Vorticity takes differences over neighbours, which the ghosts lack.
             if self == Self::Vorticity { q.clamp(0.0, across - 1.0) } else { q }
         });
         self.between(solver, layout, q)
@@ -289,8 +289,8 @@ impl fmt::Display for Field {
     }
 }
 
-/// ½ ∫ |∇ × u|² dV over the box \[m³/s²\], from the curl on the edges of the cells, where faces one cell
-/// apart make it.
+/// ½ ∫ |∇ × u|² dV over the box \[m³/s²\], from the curl on the edges of the cells, which takes differences
+/// of faces one cell apart.
 pub fn enstrophy(solver: &Solver) -> f64 {
     let last = solver.layout().dims.nz;
     // Summed by planes: the result does not depend on the number of threads.

@@ -385,8 +385,8 @@ fn finest(solver: &Solver, fields: &[Field]) -> ([usize; 3], f32) {
 
 /// The mean of a product of `fields` over the cells' worth of points of a plane, in an order that never changes.
 ///
-/// A velocity across the plane counts as the mean over its faces, what solids take of them included, so that times the area it
-/// is what flows through.
+/// A velocity across the plane counts as the mean over whole faces, including the part that solids close.
+/// Times the area it is the flow through the plane.
 fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
     let ((dims, h), corner) = (finest(solver, fields), solver.config().corner());
     let [a, b] = [(axis + 1) % 3, (axis + 2) % 3];
@@ -461,8 +461,8 @@ fn slope_at_side(solver: &Solver, field: Field, axis: usize, end: usize) -> f32 
     (sum / (dims[a] * dims[b]) as f64 / f64::from(h)) as f32
 }
 
-/// The mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]; the column's index along the axis is
-/// left out of account.
+/// The mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]. The index of
+/// `column` along the axis is not used.
 fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
     let cells = solver.config().dims.array()[axis];
     let q = ((at - solver.config().corner()[axis]) / solver.config().h).clamp(0.0, cells as f32);

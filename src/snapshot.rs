@@ -210,8 +210,8 @@ impl Snapshot {
         self.start == [[0.0; 3], self.extent()]
     }
 
-    /// Sets cells and place of the box, without its contents: the present box of `config`, which was `start` (first cell and cells of
-    /// the velocity) at the start.
+    /// Sets shape and position of the box to those of the present box of `config`, without its contents. The
+    /// last argument is the first cell of the box at the start, and its cells of the velocity.
     pub fn place(&mut self, config: &Config, (first, cells): ([i32; 3], Dims)) {
         (self.dims, self.h) = (config.smoke_dims(), config.smoke_h());
         self.origin = config.origin.map(|cell| cell * config.detail as i32);
@@ -272,7 +272,7 @@ impl Snapshot {
         }
     }
 
-    /// Takes over all of `solver` but its fields.
+    /// Copies all but the fields from `solver`.
     fn note(&mut self, solver: &Solver) {
         self.place(solver.config(), solver.start());
         self.time = solver.stats().time;

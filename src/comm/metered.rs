@@ -17,7 +17,8 @@ pub struct Metered {
 /// Bytes and messages that a rank has sent, and the time of its transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// Time from the start to the end of all transfers: what others are waited for, and what the messages take.
+    /// Time from the start to the end of all transfers: waiting for other ranks, and the transfer of the
+    /// messages.
     pub time: Duration,
     /// Bytes sent.
     pub bytes: u64,

@@ -40,7 +40,7 @@ pub trait Comm: Debug + Send + Sync {
     fn abort(&self, code: i32) -> !;
 }
 
-/// A value of each rank.
+/// Returns the value of every rank.
 pub fn of_all<T: Pod>(comm: &dyn Comm, mine: T) -> Vec<T> {
     let (mut found, own) = (vec![mine; comm.size()], [mine]);
     let others = (0..comm.size()).filter(|&rank| rank != comm.rank());

@@ -97,7 +97,7 @@ pub unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
     [_mm512_add_ps(number(x), along), number(y), number(z)]
 }
 
-/// Lanes whose position follows that of the first of their run, in the order of fours.
+/// Lanes whose position continues that of the first lane of their run, in the order of fours.
 #[inline(always)]
 pub unsafe fn following(at: __m512i) -> __mmask16 {
     let first = _mm512_shuffle_i32x4::<0>(at, at);

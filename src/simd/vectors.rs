@@ -116,7 +116,8 @@ impl Simd for fearless_simd::Fallback {
 /// Number of values in an [`Eight`].
 pub const EIGHT: usize = 8;
 
-/// `count` strips of eight values, from one on. A loop over strips of the same count checks no bounds.
+/// `count` strips of eight values, beginning with value `first`. A loop over strips of the same count checks
+/// no bounds.
 #[inline(always)]
 pub fn strips(values: &[f32], first: usize, count: usize) -> &[[f32; EIGHT]] {
     &values[first..][..count * EIGHT].as_chunks().0[..count]
@@ -234,13 +235,13 @@ pub fn flip<S: Simd, V: Floats<S>>(a: V, by: V) -> V {
     V::from_bits(a.to_bits() ^ (by.to_bits() & 0x8000_0000))
 }
 
-/// `negative` where the sign bit of `by` is set, otherwise `positive`.
+/// `negated` where the sign bit of `by` is set, otherwise `positive`.
 #[inline(always)]
 pub fn by_sign<S: Simd, V: Floats<S>>(by: V, positive: V, negated: V) -> V {
     by.is_sign_negative().select(negated, positive)
 }
 
-/// Bitwise or: not ±0 where any of the two is not.
+/// Bitwise or: a lane is ±0 only if it is in both.
 #[inline(always)]
 pub fn either<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
     f32x8::from_bits(a.to_bits() | b.to_bits())

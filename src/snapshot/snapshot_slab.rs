@@ -38,8 +38,8 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Reads the velocity of the planes that a rank of `comm` needs, whose slab has the planes `own` of cells of `dims`, by `write`.
-    /// All ranks call it.
+    /// Reads, by `write`, the velocity of the planes that this rank of `comm` needs. Its slab has the planes
+    /// `own` of a box of `dims`. All ranks must call it.
     pub fn new(
         comm: &dyn Comm,
         dims: Dims,
@@ -111,8 +111,8 @@ impl SnapshotSlab {
         std::mem::swap(&mut self.whole.solids, solids);
     }
 
-    /// Captures this instant of `solver`, with as many planes below and above the slab as `halo` says of the box without its smoke. All
-    /// ranks call it at the same instant.
+    /// Captures this instant of `solver`, with as many planes below and above the slab as `halo` returns for
+    /// the box without its smoke. All ranks must call it at the same instant.
     pub fn capture(&mut self, solver: &Solver, halo: impl FnOnce(&Snapshot, Option<&Motion>) -> [usize; 2]) {
         let below = self.note(solver);
         let halo = halo(&self.whole, self.motion.as_ref());
@@ -138,7 +138,8 @@ impl SnapshotSlab {
         }));
     }
 
-    /// Takes over all of `solver` but its fields, with empty cells down to the ground, whose number along y it returns.
+    /// Copies all but the fields from `solver`, and adds empty cells down to the ground. Returns their number
+    /// along y.
     fn note(&mut self, solver: &Solver) -> usize {
         let Snapshot { smoke, velocity, .. } = &mut self.whole;
         (*smoke, *velocity) = (Vec::new(), Vec::new());

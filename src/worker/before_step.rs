@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(1);
 /// A step takes at least this many times as long as the copy of the state before it. At 256³ it takes 10 to 60 times as long.
 const LEAST_RATIO: u32 = 8;
 
-/// Share of the memory of this process that the state may take.
+/// The state may take one part in so many of the memory of this process.
 const SHARE: u64 = 8;
 
 /// The state before the present step, if it is kept.

@@ -24,7 +24,8 @@ pub trait Simulation: Send {
     fn set_solids(&mut self, _: Vec<Solid>) -> Result<(), SolverError> {
         Ok(())
     }
-    /// Simulated time \[s\] and the edge of a cell \[m\]: what a way of a solid is cut by.
+    /// Simulated time \[s\], and the edge of a cell \[m\], in which the motion of a dragged solid is divided
+    /// into steps.
     fn scale(&self) -> (f64, f32) {
         (0.0, 1.0)
     }

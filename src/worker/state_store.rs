@@ -11,7 +11,7 @@ const LIMIT: usize = 1 << 30;
 /// States of a simulation and, during a comparison, of the one beside it.
 pub(super) type States = (State, Option<State>);
 
-/// Share of the memory of this process that the two newest states may take, beyond the limit.
+/// The two newest states may take one part in so many of the memory of this process, even beyond the limit.
 const TWO: u64 = 4;
 
 /// States by number. Numbers grow; the oldest states are dropped first.
@@ -53,7 +53,8 @@ impl StateStore {
         }
     }
 
-    /// Sets a state aside that is about to be restored: the present one, stored before, must not drop it.
+    /// Sets aside a state that is about to be restored, so that storing the present one first does not drop
+    /// it.
     pub fn set_aside(&mut self, number: u64) {
         if let Some(state) = self.take(number) {
             self.aside.push((number, state));

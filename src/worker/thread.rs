@@ -81,7 +81,8 @@ pub(super) struct Engine {
     disk: Option<Spill>,
     /// Targets of the solids, of the simulation and of the one beside.
     drags: [Option<Drag>; 2],
-    /// Their states before solids were set in this pause: a solid pushes smoke aside, which is back when it leaves again.
+    /// Their states before solids were set in this pause. A solid pushes smoke aside: restoring the state
+    /// brings the smoke back before the solid is set elsewhere.
     unmoved: [Option<solver::State>; 2],
     /// Whether the present step was cancelled, and the fields are at no instant.
     is_cut: bool,

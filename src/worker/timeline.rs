@@ -19,7 +19,7 @@ use crate::solver::{Dab, Force, Params, Solid, Source, State};
 /// Memory for the flow of the newest frames, beside that of the frames \[bytes\].
 pub const FLOW_LIMIT: usize = 256 << 20;
 
-/// Share of the memory that states may keep when it is full.
+/// States may keep one part in so many of the memory when it is full.
 const STATES: usize = 4;
 
 /// Most frames between two states, before any is given up.

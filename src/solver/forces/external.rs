@@ -231,8 +231,8 @@ impl External {
         self.list.iter().any(|force| is_approach(force.drive))
     }
 
-    /// Applies the accelerations to `velocity` between `time` and `time + dt`. They give the share `left` of their impulse. No component
-    /// exceeds `limit` \[m/s\].
+    /// Applies the accelerations to `velocity` between `time` and `time + dt`. Each contributes the share
+    /// `left` of its impulse; friction takes the rest. No component exceeds `limit` \[m/s\].
     pub fn accelerate(
         &self,
         time: f64,
@@ -271,8 +271,8 @@ impl External {
         }
     }
 
-    /// Lets `velocity` approach the targets of the forces that have some, between `time` and `time + dt`. `velocity` is what `before`
-    /// has become by friction and the accelerations `by`.
+    /// Lets `velocity` approach the targets of the forces that have one, between `time` and `time + dt`.
+    /// `before` is the velocity before friction and accelerations, which `by` describes.
     pub fn relax(
         &self,
         (time, dt): (f64, f32),
@@ -333,7 +333,8 @@ pub struct Accelerated {
     pub decay: f32,
     /// Share of the impulse of the accelerations that friction has left.
     pub left: f32,
-    /// Whether half of the accelerations act before the step: then the other half acts after all that damps.
+    /// Whether these are the second half of the accelerations. The first half acted before the advection; the
+    /// second half acts undamped.
     pub is_second_half: bool,
     /// Limit of velocity components \[m/s\].
     pub limit: f32,
@@ -405,8 +406,8 @@ impl Placed {
     }
 }
 
-/// Images of the axis of a vortex, see [`Placed::images`]. Along one of the axes of the grid the nearest image of its centre has the nearest one of
-/// its axis.
+/// Images of the axis of a vortex; see [`Placed::images`]. None are needed for an axis along the grid: there
+/// the nearest image of the centre also has the nearest image of the axis.
 fn images(grid: &Grid, field: &ForceField) -> Vec<[f32; 3]> {
     let ForceField::Vortex { axis, .. } = *field else { return vec![] };
     if axis.iter().filter(|&&x| x != 0.0).count() < 2 {

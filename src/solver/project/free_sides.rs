@@ -1,20 +1,24 @@
 //! Open sides in air without end.
 //!
-//! An open side holds p = 0. Where it is near to what moves the air, that pulls: the side acts as a mirror of the opposite sign. The
-//! sides of a box that follows its smoke are near, so they hold what the potential φ of the projection would be there if the air around
-//! the box went on for ever:
+//! On an open side p = 0. This attracts sources near the side: it acts as a mirror of the opposite sign. The
+//! sides of a box that follows its smoke are near its sources. So they get the value that the potential φ of
+//! the projection would have there if the air around the box were endless:
 //!
 //! ```text
 //! φ(x) = −1/4π Σ D(y) / |x − y|          D: the undivided divergence of a cell at y, lengths in cells
 //! ```
 //!
-//! Air outside is taken to be free of divergence. The sum is over bricks of 8³ cells, each by its monopole and dipole, and over their
-//! mirror images behind walls; its values at every eighth cell of a side are interpolated between. The projection itself solves
-//! for φ = 0 on open sides. A value f on a side adds 2 f to the drop across the half cell before it, so this much is taken from
-//! the velocity on the side beforehand. James ("The solution of Poisson's equation for isolated source distributions", 1977) corrects the
-//! sides in the same way, by charges on the surface.
+//! Air outside counts as free of divergence. The sum runs over bricks of 8³ cells, each with its monopole and
+//! dipole, and over their mirror images behind walls and inflows. It is evaluated at every eighth cell of a
+//! side and interpolated in between.
 //!
-//! With several ranks each sums the bricks of its slab, all get the moments of all, and each finds φ beside its slab.
+//! The projection itself solves for φ = 0 on open sides. A value f on a side adds 2 f to the drop across the
+//! half cell before it, so the velocity on the side is changed by this much beforehand. James ("The solution
+//! of Poisson's equation for isolated source distributions", 1977) corrects the sides in the same way, by
+//! surface charges.
+//!
+//! With several ranks, each sums the bricks of its slab and gets the moments of all bricks. Then it evaluates
+//! φ on its part of the sides.
 
 use rayon::prelude::*;
 
@@ -39,7 +43,7 @@ type Sources = [[f32; LANES]; 7];
 pub struct FreeSides {
     layout: Layout,
     ranks: Ranks,
-    /// Whether the low and the high side of each axis is a wall, which mirrors.
+    /// Whether the low and the high side of each axis mirrors, as walls and inflows do.
     walls: [[bool; 2]; 3],
     sides: Vec<Side>,
     /// Moments of each brick, about its middle.
@@ -58,8 +62,8 @@ struct Side {
 }
 
 impl FreeSides {
-    /// The sides of the box of `config`; `None` if they hold p = 0. Every axis needs an open side, because the images between two walls
-    /// have no end.
+    /// The sides of the box of `config`; `None` if p = 0 on them. Every axis needs an open side, because two
+    /// walls facing each other have mirror images without end.
     pub fn new(config: &Config, layout: Layout, ranks: &Ranks) -> Option<Box<Self>> {
         if !Self::are_in(config) {
             return None;
@@ -91,8 +95,8 @@ impl FreeSides {
             && !config.dims.array().contains(&1)
     }
 
-    /// Takes from the velocity on open sides what their φ adds to it in the projection that follows. `pressure` is that of the step
-    /// before, if it is kept.
+    /// Changes the velocity on open sides so that the projection that follows takes φ there into account.
+    /// `pressure` is that of the step before, if it is kept.
     pub fn hold(&mut self, velocity: &mut Faces, pressure: Option<&[f32]>) {
         self.gather(velocity);
         let Self { layout, sides, sources, .. } = self;
@@ -124,7 +128,8 @@ impl FreeSides {
         }
     }
 
-    /// Sets the ghosts of the pressure before open sides, after a projection that has made it `keep` times what it was and `add` times φ.
+    /// Fills the ghosts of the pressure beyond open sides, after a projection that has set p ← `keep` · p +
+    /// `add` · φ.
     pub fn fill_ghosts(&self, [keep, add]: [f32; 2], pressure: &mut [f32]) {
         let (n, strides) = (self.layout.dims.array(), self.layout.strides());
         for side in &self.sides {
@@ -215,7 +220,7 @@ impl FreeSides {
 }
 
 impl Side {
-    /// The faces on it that this rank has, along both other axes.
+    /// The faces of the side that this rank computes, as ranges along the two other axes.
     fn part(&self, layout: Layout) -> [[usize; 2]; 2] {
         let (n, [low, high]) = (layout.dims.array(), layout.cell_planes());
         if self.axis == 2 && [low != 0, high != n[2]][self.end] {
@@ -251,7 +256,8 @@ fn place(point: usize, n: usize) -> f32 {
     (point * BRICK).min(n) as f32
 }
 
-/// Interpolates between the points around the middle of a face, whose indices come with the cells along their axes.
+/// Interpolates between the points around the middle of a face. Each index comes with the number of cells
+/// along its axis.
 fn between(points: &[f32], count: usize, [p, q]: [(usize, usize); 2]) -> f32 {
     let near = |(index, n): (usize, usize)| {
         let low = index / BRICK;

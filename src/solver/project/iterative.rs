@@ -88,8 +88,8 @@ impl Iterative {
         });
     }
 
-    /// Runs conjugate gradients until the undivided divergence in the cells is `done`, at most `most`
-    /// iterations.
+    /// Runs conjugate gradients until `done` accepts the residual, which is the undivided divergence left in
+    /// the cells, for at most `most` iterations.
     pub fn project(
         &mut self,
         velocity: &mut Faces,
@@ -196,7 +196,7 @@ impl Iterative {
         value(below) - value(above)
     }
 
-    /// Adds the pressure of all cells to where it is kept.
+    /// Adds the pressure of all cells to the pressure field of the solver.
     fn keep(&self, Blend { field, keep, add }: Blend) {
         let layout = self.layout;
         let [low, high] = layout.cell_planes();

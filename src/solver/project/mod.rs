@@ -120,15 +120,17 @@ impl Projector {
         }
     }
 
-    /// Whether it iterates until a tolerance is met, which is relative to the speed of the flow.
+    /// Whether the method is iterative. The caller then measures the velocity before the projection.
     pub fn iterates(&self) -> bool {
         !matches!(self, Self::Direct(_))
     }
 
-    /// Removes the divergence of `velocity`, whose largest component is `speed`, until max |∇·u| h / max |u| is below
-    /// `tolerance`; closed faces get their solid's velocity. Faces on walls must hold the wall's velocity and are left
-    /// alone; on periodic axes face 0 is corrected and face n is not. `scratch` is memory to work in; `blend` is where the pressure is
-    /// kept. Says in `stats` what it took, and returns the largest component before the projection.
+    /// Removes the divergence of `velocity`. `tolerance` is the limit of max |∇·u| h / max |u|, followed by
+    /// max |u| \[m/s\] before the projection; Gauss–Seidel sweeps do not depend on it. Closed faces get their
+    /// solid's velocity. Faces on walls must hold the wall's velocity and do not change. On periodic axes
+    /// face 0 is corrected and face n is not. `scratch` is memory to work in; `blend` receives the pressure.
+    /// Writes the numbers of the solve to `stats`, and returns the largest component of the velocity before
+    /// the projection.
     pub fn project(
         &mut self,
         velocity: &mut Faces,

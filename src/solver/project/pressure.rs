@@ -17,7 +17,7 @@ use crate::grid::{GHOST, Layout};
 use crate::simd::{Simd, each_level};
 use crate::solver::storage::ranks::Ranks;
 
-/// Receiver of a projection's φ, which adds it to the pressure.
+/// The pressure field that a projection updates with its φ: p ← `keep` · p + `add` · φ.
 pub struct Blend<'a> {
     /// p/ρ \[m²/s²\] in the layout of all fields.
     pub field: &'a mut [f32],

@@ -1,14 +1,16 @@
 //! Backflow through open sides.
 //!
-//! Beyond an open side p = 0. Where air leaves, the inner values continue outside. Entering air needs a
-//! velocity from outside: if it entered with its own, a jet inwards would feed itself, because nothing
-//! resists it (the backflow instability; Esmaily Moghadam et al. 2011, Comput. Mech. 48). So entering air has
-//! the mean velocity over the side if that points inwards, which lets an even wind blow through; otherwise it
-//! is at rest. On a face, (u·∇)u with that velocity one cell outside is taken implicitly, which is stable for
-//! steps of any length. That comes before the advection: in a long step air from outside arrives at several
-//! faces behind the side, and all of it must have been slowed. If it came after it, on the face of the side
-//! alone, a wind out of a box of 16 cells would draw air in at twice its speed at CFL 2, and without end at
-//! CFL 4.
+//! Beyond an open side p = 0. Where air leaves, the inner values continue outside. Where air enters, it needs
+//! a velocity from outside. If it entered with its own velocity, an inward jet would feed itself, because
+//! nothing resists it (the backflow instability; Esmaily Moghadam et al. 2011, Comput. Mech. 48). So entering
+//! air gets the mean velocity over the side if that points inwards, which lets an even wind blow through;
+//! otherwise it is at rest.
+//!
+//! On a face of the side, (u·∇)u with that velocity one cell outside is taken implicitly, which is stable for
+//! steps of any length. This comes before the advection: in a long step air from outside arrives at several
+//! faces behind the side, and all of it must have been slowed. If it came after the advection, on the face of
+//! the side alone, a wind out of a box of 16 cells would draw air in at twice its speed at CFL 2, and without
+//! limit at CFL 4.
 
 use std::iter::StepBy;
 use std::slice::IterMut;
@@ -63,8 +65,8 @@ impl GhostRules {
         }
     }
 
-    /// Slows entering air towards the velocity of outside air, and puts the velocities that it had across the open sides into `had`.
-    /// `steps` is Δt/h.
+    /// Slows entering air towards the velocity of outside air. Stores the velocities that the air had across
+    /// the open sides in `before`. `steps` is Δt/h.
     pub fn slow_backflow(&self, velocity: &mut Faces, steps: f32, had: &mut Vec<f32>) {
         had.clear();
         for opening in self.openings() {

@@ -1,9 +1,10 @@
 //! Decay of the scalars of air that crosses the sides of the box within a step.
 //!
-//! A step advects the scalars, and then lets them decay as exp(−k Δt). Air that enters through an inflow at the part τ of the step is
-//! inside for 1 − τ of it only. So until that decay its scalars are those of the inflow times exp(k τ Δt). If air crosses C cells of a
-//! line in a step, that which was s cells before the side enters at τ = s/C. Without this the smoke of an inflow decayed half a step too
-//! long, which is first order: 10 % of it was missing at a rate of 5/s and 24 steps a second.
+//! A step first advects the scalars, then multiplies them by exp(−k Δt). Air that enters through an inflow
+//! after the fraction τ of the step is inside only for the fraction 1 − τ. So its scalars are those of the
+//! inflow times exp(k τ Δt) until the decay is applied. If air crosses C cells of a line in a step, the air
+//! that was s cells outside the side enters at τ = s/C. Without this the smoke of an inflow decayed half a
+//! step too long, a first-order error: 10 % of it was missing at a rate of 5/s and 24 steps a second.
 //!
 //! Air that leaves has decayed until then, which matters to the budget alone.
 
@@ -16,8 +17,8 @@ use crate::solver::{BoundaryCondition, SCALAR_LIMIT};
 #[derive(Clone, Copy, Debug)]
 pub struct StepDecay([f64; 4]);
 
-/// Greatest k Δt. What is left of smoke at the end of such a step lies below what a picture shows; squares of scalars that have grown by
-/// its exponential are finite.
+/// Greatest k Δt. Smoke that decays by more in a step is too thin to show in a picture, and scalars that have
+/// grown by its exponential still have finite squares.
 const MOST: f64 = 30.0;
 
 /// Greatest growth −k Δt.
@@ -55,8 +56,8 @@ fn mean_of_exp(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { x.exp_m1() / x }
 }
 
-/// The part of a step after which air `distance` cells before a side enters, where `courant` cells of air enter in the step. Ghosts take
-/// the middle of what enters if that is less than a cell.
+/// The fraction of a step after which air enters that was `distance` cells outside a side, where `courant`
+/// cells of air enter in the step. If less than a cell enters, a ghost gets the instant of the middle of it.
 fn entry(distance: f32, courant: f32) -> f64 {
     f64::from((distance / courant.max(1.0)).min(1.0))
 }
@@ -69,7 +70,8 @@ impl GhostRules {
         decays && sides.iter().any(|side| matches!(side, BoundaryCondition::Inflow(_)))
     }
 
-    /// Prepares ghosts beyond inflows, already filled, for an interpolation over `steps` = Δt/h after which the scalars decay.
+    /// Scales the ghosts beyond inflows, which must be filled, for an interpolation over `steps` = Δt/h that
+    /// the decay of the scalars follows.
     pub fn scale_entering(&self, decay: StepDecay, steps: f32, scalars: &mut [[f32; 4]], velocity: &Faces) {
         let n = self.layout.dims.array().map(|n| n as isize);
         let is_inflow =
@@ -108,8 +110,9 @@ impl GhostRules {
         }
     }
 
-    /// Corrects scalars that were interpolated further beyond inflows than their ghosts lie: they entered later than these say. `back` is
-    /// the displacement of each cell. Air that passed two sides was inside after the later of both.
+    /// Corrects the scalars of cells whose back-trace ends farther outside an inflow than its first ghost:
+    /// their air entered later than the ghost says. `back` is the displacement of each cell. If air passed
+    /// two sides, the later entry counts.
     ///
     /// The ghost takes the instant from the flow across the side, the cell from its trace. In uneven flow these differ, so the result is
     /// clamped to the scalars of the inflow.
@@ -152,7 +155,7 @@ impl GhostRules {
         );
     }
 
-    /// The greatest sizes of the scalars of the inflow on a side, if it is one.
+    /// The greatest magnitudes of the scalars of the inflow on a side; `None` if the side is no inflow.
     fn most_given(&self, side: [usize; 2]) -> Option<[f32; 4]> {
         let BoundaryCondition::Inflow(air) = &self.sides[side[0]][side[1]] else { return None };
         Some(

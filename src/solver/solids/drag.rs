@@ -30,8 +30,8 @@ use crate::solver::project::{Cut, cell_of};
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::{PerThread, leave_room, refill};
 
-/// A point whose line a surface cuts: its index, the side of the cut (above it 1, below 0), and, where the
-/// surface holds the air, its distance \[cells\] and solid.
+/// A point with a surface between it and a neighbour: its index, the side of the surface (1 above, 0 below),
+/// and, if the surface fixes the value of the air, its distance \[cells\] and solid.
 type Stop = ([isize; 3], usize, Option<(f32, u16)>);
 
 /// Index of the temperature among the scalars.
@@ -49,7 +49,7 @@ struct Partial {
     /// Velocity of the solid \[m/s\].
     velocity: f32,
     owner: u16,
-    /// The middle of the face lies inside: it moves with the solid.
+    /// Whether the middle of the face lies inside the solid, so that the face moves with it.
     inside: bool,
     /// Velocity before diffusion \[m/s\].
     before: f32,
@@ -63,7 +63,7 @@ struct WarmCell {
     owner: u16,
 }
 
-/// The surface of solids, as lines of velocity and scalars cross it.
+/// The surface of solids as links: cuts of the lines along which velocity and scalars diffuse.
 pub struct Drag {
     /// Links of each component, along each axis.
     pub velocity: [[Links<1>; 3]; 3],
@@ -148,8 +148,9 @@ impl Drag {
         }
     }
 
-    /// Adds to `momentum`, for each solid, what partly open faces inside it have gained since they moved with it, each as much
-    /// as the air in the open part of a cell \[m/s\].
+    /// Adds to `momentum`, for each solid, what partly open faces inside it have gained since
+    /// [`rest`](Self::rest) gave them its velocity. Each counts as much as the air in the open part of a cell
+    /// \[m/s\].
     pub fn count(&self, velocity: &Faces, arms: Arms, momentum: &mut Momentum) {
         self.each_inside(arms, momentum, |component, face| {
             face.open * (velocity[component][face.at as usize] - face.velocity)
@@ -175,8 +176,8 @@ impl Drag {
         }
     }
 
-    /// Before diffusion of the scalars: sets cells inside solids with a temperature to it. Adds the `heat` that each solid gives them
-    /// \[K cells\].
+    /// Before the scalars diffuse: sets the cells inside solids with a temperature to that temperature. Adds
+    /// to `heat` what each solid gives them \[K cells\].
     pub fn warm(&self, scalars: &mut [[f32; 4]], frame: &Frame, ranks: &Ranks, heat: &mut [f64]) {
         ranks.each_in_turn(heat, |heat| {
             for cell in self.warm.iter().filter(|cell| frame.is_own(cell.at)) {
@@ -187,7 +188,7 @@ impl Drag {
         self.warm.iter().for_each(|cell| scalars[cell.at as usize][HEAT] = cell.temperature);
     }
 
-    /// After it: adds the `heat` that each solid has given to the lines \[K cells\].
+    /// After the scalars have diffused: adds to `heat` what each solid has given to the lines \[K cells\].
     pub fn collect_heat(&self, ranks: &Ranks, heat: &mut [f64]) {
         for links in &self.scalars {
             ranks.each_in_turn(heat, |heat| {
@@ -196,7 +197,8 @@ impl Drag {
         }
     }
 
-    /// Before the velocity is diffused: faces inside that have gained since they moved with their solid give it back.
+    /// Before the velocity diffuses: faces inside solids return to their solid what they have gained since
+    /// they moved with it.
     pub fn begin(&mut self, velocity: &mut Faces, arms: Arms, momentum: &mut Momentum) {
         self.count(velocity, arms, momentum);
         self.rest(velocity);
@@ -205,8 +207,9 @@ impl Drag {
         }
     }
 
-    /// After that: adds what the lines have given to each solid. They give as if all faces were wholly air; what the
-    /// closed part of a face has lost was never there. `number` is ν Δt/h².
+    /// After the velocity has diffused: adds to `momentum` what the lines have given to each solid. The lines
+    /// count all faces as wholly open, so the loss of the closed part of a partly open face is subtracted.
+    /// `number` is ν Δt/h².
     pub fn collect(&self, velocity: &Faces, number: f32, arms: Arms, momentum: &mut Momentum) {
         let area = f64::from(arms.frame.h).powi(2);
         for (gained, turning) in momentum.angular.iter_mut().zip(&self.turning) {
@@ -235,7 +238,8 @@ impl Drag {
 /// A link that a solid cuts: its lower point, and what stops each end.
 struct Crossing {
     below: [isize; 3],
-    /// θ \[cells\] and the solid, for the points below and above, where it holds them.
+    /// θ \[cells\] and the solid, for the points below and above; `None` where the solid does not fix their
+    /// value.
     holds: [Option<(f32, u16)>; 2],
 }
 
@@ -307,7 +311,8 @@ impl Search<'_> {
         at
     }
 
-    /// The cell, or that above the face, of the lower point of a cut link, from one of its stops.
+    /// The cell of the lower point of a cut link, or the cell above it if the point is a face, from one of
+    /// its stops.
     fn below(&self, &(mut at, side, _): &Stop, of: Option<usize>, axis: usize) -> [usize; 3] {
         if side == 0 {
             let [from, to] = self.range(of)[axis];
@@ -473,8 +478,9 @@ impl Search<'_> {
         })
     }
 
-    /// Yields the cells of solids beside a side of the box across `axis`, closed towards it. Heat from a wall or an inflow would be cleared
-    /// with these cells, but counted in the budget and in the heat flux of the side.
+    /// Yields the cells inside solids next to a side of the box across `axis`, closed towards that side.
+    /// Otherwise they would take heat from a wall or an inflow: it would be counted in the budget and in the heat
+    /// flux of the side, and then cleared with these cells.
     fn beneath(&self, axis: usize) -> impl Iterator<Item = Touch> {
         let Frame { layout, periodic, .. } = self.scene.frame;
         let ends = if periodic[axis] { 0..0 } else { 0..2 };
@@ -533,9 +539,9 @@ impl Search<'_> {
         Some(WarmCell { at: place as u32, temperature, owner })
     }
 
-    /// For each solid, angular velocity of its surface times its volume \[cells/s\] if it is no-slip: the mean of the closed areas of its
-    /// faces, summed along the two axes across the largest component of the angular velocity. Along that one it may be as long as the
-    /// box.
+    /// For each no-slip solid, angular velocity of its surface times its volume \[cells/s\]. The volume is
+    /// the mean of two sums of the closed areas of its faces, one for each axis across the largest component
+    /// of the angular velocity. Along that component the solid may be as long as the box.
     fn turning(&self, turning: &mut [[f64; 3]]) {
         let rates = |solid: usize| {
             let pose = &self.scene.poses[solid];
@@ -600,7 +606,7 @@ struct Touch {
     meets: Meets,
 }
 
-/// By planes, rows and cells, below before above.
+/// Sort key: planes, then rows, then cells; below comes before above.
 fn in_order(at: &[isize; 3], side: usize) -> (isize, isize, isize, usize) {
     (at[2], at[1], at[0], side)
 }

@@ -209,8 +209,8 @@ impl Scene<'_> {
         apart.sqrt() < pose.bounding_radius() + radius
     }
 
-    /// Whether the solid has no effect within `radius` of a point. Never for one that a periodic axis may
-    /// bring nearer on its other side.
+    /// Whether a solid has no effect within `radius` of a point. Always false if an image of the solid across
+    /// a periodic axis may be nearer.
     fn is_far(&self, pose: &SolidPose, p: [f32; 3], radius: f32) -> bool {
         let Frame { layout, h, periodic, .. } = self.frame;
         let (n, most) = (layout.dims.array(), radius + FAR * h);
@@ -477,8 +477,8 @@ impl Scene<'_> {
 
     /// Whether a solid lies between two outer points.
     ///
-    /// The walk starts at the end nearer to a surface and first leaves that surface: a point that all but
-    /// touches it has it behind.
+    /// The walk starts at the end nearer to a surface, and first leaves that surface: a point that almost touches
+    /// a surface has it behind.
     fn is_hidden(&self, near: &[u16], from: [f32; 3], to: [f32; 3]) -> bool {
         let [here, there] = [from, to].map(|p| self.distance(near, p));
         let (from, to, distance) = if here <= there { (from, to, here) } else { (to, from, there) };

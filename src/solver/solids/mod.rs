@@ -241,9 +241,9 @@ pub struct SolidPose {
     pub velocity: [f32; 3],
     /// Angular velocity around its origin \[rad/s\].
     pub spin: [f32; 3],
-    /// Angular velocity of the surface of a body of revolution about its spin axis \[rad/s\]; felt only by
-    /// no-slip air. Such a surface is tangential: nothing crosses it, and the polygon that the grid makes of
-    /// it must push nothing.
+    /// Angular velocity of the surface of a body of revolution about its spin axis \[rad/s\]. Only no-slip
+    /// air feels it. The motion is tangential, so no air crosses the surface. It is kept apart from `spin`
+    /// because the surface is a polygon on the grid, which would push air.
     pub surface_velocity: [f32; 3],
     /// Velocity condition at its surface.
     pub slip: Slip,

@@ -36,7 +36,7 @@ use crate::solver::storage::row_passes::{leave_room, refill};
 /// Cells of one task.
 const RUN: usize = 256;
 
-/// Owner of a cell without a solid near it; that of others is the number of the solid plus 1.
+/// Owner of a cell that no solid is near. Other cells have the number of their solid plus 1.
 const NO_SOLID: u16 = 0;
 
 /// Flag in the owner of a cell that belongs to the layer being searched.
@@ -45,7 +45,7 @@ const THIS_LAYER: u16 = 1 << 15;
 /// Cells around a departure point whose weights differ by no more than this are equally near to it.
 const TIE: f32 = 1e-4;
 
-/// Weight of the wider surroundings when nothing else counts.
+/// Weight of the [`wider`] surroundings if no other cell counts.
 const WIDER_WEIGHT: f32 = 0.01;
 
 /// Normals with at least this cosine between them face the same way. Slightly negative: at a right angle, on
@@ -287,8 +287,8 @@ struct SolidSide<'a> {
 }
 
 impl SolidSide<'_> {
-    /// Whether a cell was on this side at the beginning of the step: the normal of the nearest surface faces
-    /// the same way.
+    /// Whether a cell was on this side at the beginning of the step. It was if the normal of the nearest
+    /// surface faces the same way.
     fn had(&self, cell: [f32; 3]) -> bool {
         let drift = self.shift.of(cell, self.input.bounds);
         let then = [0, 1, 2].map(|a| cell[a] + drift[a]);
@@ -305,7 +305,7 @@ impl SolidSide<'_> {
             let images = if period[a] > 0.0 { (from / period[a]).round() } else { 0.0 };
             (place[a] + 0.5 - images * period[a]) * h
         });
-        // Finer than the thinnest plate that the grid resolves.
+        // The step of the difference is smaller than the thinnest plate that the grid resolves.
         let by = 0.01 * h;
         [0, 1, 2].map(|a| {
             let along =
@@ -335,7 +335,7 @@ fn walk(
         departure[a].clamp(low, high)
     });
     let mut cell = start;
-    // Each pass crosses a face or gives up an axis.
+    // Each iteration crosses a face, or stops the walk along an axis.
     let most = 3 + (0..3).map(|a| (to[a] - from[a]).abs() as usize + 1).sum::<usize>();
     for _ in 0..most {
         let crossing = |a: usize| {
@@ -366,10 +366,10 @@ fn walk(
 /// reached from the walk's last cell, or, near a moving solid, from the nearest cell on its `side`. None if
 /// all are inside a solid or on other sides.
 ///
-/// Cells without weight are no way either: an end in the middle between two walls of cells would see those of one of them,
-/// and its mirror image those of the other. Equally near cells have the same claim. If the reachable cells weigh little, because the end lies deep
-/// among unreachable ones, [`wider`] surroundings join them. Otherwise a cell of negligible weight would
-/// decide.
+/// Cells of weight 0 are no path between others either: without this rule an end in the middle between two
+/// walls of cells would see those of one wall, and its mirror image those of the other. Cells that are
+/// equally near are treated the same. If the reachable cells weigh little, because the end lies deep among
+/// unreachable ones, [`wider`] surroundings join them. Otherwise a cell of negligible weight would decide.
 fn sample(
     layout: Layout,
     input: &WalkInput,
@@ -465,13 +465,13 @@ fn wider(
     (sum, total)
 }
 
-/// Whether a cell holds a value independent of the others. A ghost behind a wall repeats an inner cell, which
-/// may lie on another side of a solid than the ghost seems to.
+/// Whether a cell has a value of its own, not a copy of another. A ghost behind a wall repeats an inner cell,
+/// which may lie on another side of a solid than the ghost seems to.
 fn is_own(bounds: &SampleBounds, cell: [f32; 3]) -> bool {
     (0..3).all(|a| bounds.period[a] > 0.0 || (bounds.low[a]..=bounds.high[a]).contains(&cell[a]))
 }
 
-/// Wraps a point into the box. Also returns the whole periods that lead back.
+/// Wraps a point into the box. Also returns the whole periods that must be added to get back.
 fn inside(bounds: &SampleBounds, p: [f32; 3]) -> ([f32; 3], [f32; 3]) {
     let images =
         [0, 1, 2].map(|a| ((p[a] - bounds.low[a]) * bounds.per_period[a]).floor() * bounds.period[a]);

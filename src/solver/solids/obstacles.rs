@@ -15,7 +15,8 @@ use crate::solver::sides::GhostRules;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::ranks::Ranks;
 
-/// Planes beside the least window that the search for surroundings reads: their flags follow from the faces around them.
+/// Planes in which solids are looked for beyond the depth of the surroundings, because the flags of cells
+/// follow from the faces around them.
 const BESIDE: usize = 2;
 
 /// Memory for surroundings is prepared for air that crosses up to this many cells in a substep.
@@ -34,7 +35,7 @@ pub struct Obstacles {
     /// The ranks that share the box. Each finds the solids in its slab and up to `window` planes beside it.
     ranks: Ranks,
     window: usize,
-    /// Cut faces of other ranks, on the first one.
+    /// Cut faces of the other ranks, on the first rank; see [`bring_cuts`](Self::bring_cuts).
     brought: Cuts,
     /// The faces of each component that the flow decides.
     ranges: [[[isize; 2]; 3]; 3],
@@ -54,7 +55,7 @@ pub struct Obstacles {
     drag: Option<Box<Drag>>,
     /// Momentum that each has gained from the air since [`clear_momentum`](Self::clear_momentum).
     momentum: Momentum,
-    /// The part of the pressure in them.
+    /// The part of the linear momentum that pressure has given.
     pressure_forces: Vec<[f64; 3]>,
     /// Heat that each has given to the air in the same time \[K cells\].
     heat: Vec<f64>,
@@ -84,14 +85,16 @@ pub struct Standing {
     momentum: Momentum,
     pressure_forces: Vec<[f64; 3]>,
     heat: Vec<f64>,
-    /// Viscosity or diffusion have used `drag`: from then on faces inside solids rest.
+    /// Whether viscosity or diffusion have used `drag`. From then on, partly open faces inside solids move
+    /// with them.
     dragged: bool,
 }
 
 impl Obstacles {
     /// Makes the `solids` of the box of `config` with their poses at `time` and their motion in the `dt`
-    /// after it. `known` are their cut faces, if a finer grid decides on them. With several ranks a grid `finer` times as fine as that of
-    /// the velocity looks as far beside the slab as that one reads its cut faces.
+    /// after it. `known` are their cut faces, if a finer grid determines them. `finer` is 1, or the number of
+    /// cells of smoke along a cell of the velocity if this is the finer grid. With several ranks the finer
+    /// grid looks for solids as far beside the slab as the velocity's grid reads the cut faces.
     pub fn new(
         walls: &GhostRules,
         config: &Config,
@@ -110,7 +113,7 @@ impl Obstacles {
         let shifts = vec![Shift::default(); poses.len()];
         let losses = Losses::new(layout.dims.nz, poses.len());
         let momentum = Momentum::new(poses.len());
-        // Once as deep as ever, so that there is room when the air is as fast.
+        // Searches once at the greatest depth, so that later searches have the memory for it.
         let mut near = Near::new(layout);
         near.find(&Scene { frame, poses: &poses }, &voxels, deepest);
         near.forget();
@@ -136,7 +139,7 @@ impl Obstacles {
         }
     }
 
-    /// The solids as they stand.
+    /// The solids in their present poses.
     pub fn scene(&self) -> Scene<'_> {
         Scene { frame: self.frame, poses: &self.poses }
     }
@@ -295,8 +298,8 @@ impl Obstacles {
         }
     }
 
-    /// Adds the momentum that forces and pressure have given to faces held by solids, in a `velocity` just
-    /// resolved.
+    /// Adds the momentum that forces and pressure have given to partly open faces inside solids, in a
+    /// `velocity` just projected.
     pub fn count(&mut self, velocity: &Faces) {
         let Self { frame, ranks, poses, drag, momentum, .. } = self;
         if let Some(drag) = drag {
@@ -304,8 +307,8 @@ impl Obstacles {
         }
     }
 
-    /// As [`count`](Self::count), for the reflection of `velocity`. Sets the faces held by solids in
-    /// `reflected` to rest.
+    /// As [`count`](Self::count), for the reflection of `velocity`. Then gives the partly open faces inside
+    /// solids in `reflected` the solid's velocity.
     pub fn rebound(&mut self, velocity: &Faces, reflected: &mut Faces) {
         self.count_change(velocity, reflected);
         self.rest(reflected);
@@ -319,7 +322,7 @@ impl Obstacles {
         }
     }
 
-    /// Sets faces held by solids to rest, after advection.
+    /// Gives partly open faces inside solids the solid's velocity, after advection.
     pub fn rest(&self, velocity: &mut Faces) {
         if let Some(drag) = &self.drag {
             drag.rest(velocity);
@@ -386,9 +389,9 @@ impl Obstacles {
         self.voxels.update(self.frame, &self.poses, known);
     }
 
-    /// Brings the planes of `field` and of the flags that walks from cells of the slab reach. A walk is as long as its back-trace and the
-    /// motion of the solid relative to it, and is looked up as far away as the solid has moved. Interpolation reads up to two cells
-    /// beyond.
+    /// Brings the planes of `field` and of the flags that walks from cells of the slab reach. A walk is as
+    /// long as its back-trace plus the motion of the solid. The values at its end are looked up farther away,
+    /// by the motion of the solid again. Interpolation reads up to two cells beyond.
     fn exchange_for_walks(&mut self, depth: u32, field: &mut [[f32; 4]]) {
         let Self { frame, ranks, poses, voxels, before, have_moved, shifts, .. } = self;
         if ranks.is_alone() {
@@ -453,8 +456,9 @@ impl Obstacles {
     /// Moves the contents of cells inside solids to the nearest cells outside. Nothing is lost if there is a
     /// cell outside.
     ///
-    /// Layer by layer each cell finds a neighbour nearer to the outside. With several ranks each moves the contents of the planes
-    /// beside its slab too, as far as they arrive in it, and all take part in every layer.
+    /// Layer by layer, each cell finds a neighbour nearer to the outside. With several ranks, each also moves
+    /// the contents of the planes beside its slab, which may arrive in it. All ranks take part in every
+    /// layer.
     pub fn move_contents_out(&mut self, field: &mut [[f32; 4]]) {
         let Self { frame, ranks, voxels, .. } = self;
         let (layout, strides) = (frame.layout, frame.layout.strides());

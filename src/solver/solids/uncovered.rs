@@ -1,7 +1,7 @@
 //! Values of cells that a solid has just left.
 //!
-//! A field that the air carries from step to step has no value where a solid was. The cells that it leaves take the mean of
-//! their neighbours in the air, layer by layer:
+//! A field that is kept from step to step has no value where a solid was. The cells that a solid leaves take
+//! the mean of their neighbours in the air, layer by layer:
 //!
 //! ```text
 //!     p p p # #        p p p 1 2        # solid, p known

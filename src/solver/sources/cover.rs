@@ -1,14 +1,16 @@
 //! Share of each cell that a region covers, computed once and stored as one run of weights for each row.
 //!
 //! Cells at the surface are divided into smaller cubes. The share of a cube follows from the distance of its
-//! centre from the surface, or, for forms with flat sides, from its overlap with the form. Where a plate lies along
-//! planes of cubes their centres miss a part of it or count it twice: the shares of cells in part are scaled, so that
-//! the sum over all cells is the volume of a form within the box, in any position and rotation.
+//! centre from the surface, or, for forms with flat sides, from its overlap with the form. If a plate lies
+//! along planes of cubes, their centres miss a part of it or count it twice. So the shares of partly covered
+//! cells are scaled: the sum over all cells is then the volume of a form within the box, in any position and
+//! rotation.
 //!
-//! The weight of a face is the share of the cube around it. The face on a wall is not free: what a region thinner than a
-//! cell covers there would be lost. So the cell beside a wall is divided between the wall and the first free face in
-//! proportion to the distance, as an impulse divides between a wall and the air before it: its moment about the wall is
-//! that of the region. The face has this weight, or its cube's if that is more.
+//! The weight of a face is the share of the cube around it. The face on a wall is not free, so what a region
+//! thinner than a cell covers there would be lost. Therefore the cell beside a wall is divided between the
+//! wall and the first free face in proportion to the distance, as an impulse is divided between a wall and
+//! the air before it. The moment about the wall is then that of the region. The face has this weight or its
+//! cube's, whichever is more.
 
 use std::ops::Range;
 
@@ -116,7 +118,8 @@ impl Cover {
         cover
     }
 
-    /// Scales the shares of the cells that are covered in part, so that all add up to so many `cells`.
+    /// Scales the shares of the partly covered cells, to 1 at most, so that the sum over all cells is
+    /// `cells`.
     fn hold(&mut self, cells: f64) {
         let of_whole = self.weights.iter().filter(|weight| **weight == 1.0).count() as f64;
         let of_parts: f64 = self.weights.iter().filter(|weight| **weight < 1.0).map(|w| f64::from(*w)).sum();
@@ -129,7 +132,8 @@ impl Cover {
         }
     }
 
-    /// Computes the weights of the faces of each component: the same for the cubes around them, and what covers the cell before a wall.
+    /// Computes the weights of the faces of each component: the shares of the cubes around them. The first
+    /// free face before a wall also counts what covers the cell beside the wall.
     pub fn faces(grid: &Grid, region: &Region) -> [Self; 3] {
         [0, 1, 2].map(|component| Self::new(grid, region, Some(component)))
     }
@@ -274,8 +278,8 @@ impl<'a> Stencil<'a> {
         (xs[0] as usize + first, shares[first..end].to_vec())
     }
 
-    /// Share of the cell around `p` \[m\], relative to the region's position, and the least number of
-    /// following cells along x with the same share.
+    /// Share of the cell around `p` \[m\], relative to the region's position, and a number of cells from this
+    /// one on along x that have the same share.
     fn cell(&self, p: [f32; 3]) -> ([f32; 4], usize) {
         if let Form::Cloud(cloud) = &self.region.form {
             let q = self.local(p).map(|x| x / self.region.scale);
@@ -293,7 +297,8 @@ impl<'a> Stencil<'a> {
         }
     }
 
-    /// Gives the first free faces before walls, among those `at` a row, at least their [`share_at_wall`](Self::share_at_wall).
+    /// Raises the shares of the first free faces before walls, among those `at` a row, to their
+    /// [`share_at_wall`](Self::share_at_wall).
     fn add_at_walls(
         &self,
         xs: [isize; 2],
@@ -321,8 +326,8 @@ impl<'a> Stencil<'a> {
         }
     }
 
-    /// Share of the first free face before a wall, at `face` \[m\]: of the half of its cube away from the wall as it is, of the cell
-    /// between it and the wall in proportion to the distance from the wall.
+    /// Share of the first free face before a wall, at `face` \[m\]. The half of its cube away from the wall
+    /// counts fully. The cell between face and wall counts in proportion to the distance from the wall.
     fn share_at_wall(&self, face: [f32; 3], axis: usize, end: usize) -> [f32; 4] {
         let inwards = if end == 0 { 1.0 } else { -1.0 };
         let mut sum = [0.0; 4];
@@ -336,7 +341,8 @@ impl<'a> Stencil<'a> {
         sum
     }
 
-    /// Mean over the cell around `p` of its shares times a `weight` at each place, from there, whose own mean is ½.
+    /// Mean over the cell around `p` of its shares times `weight`, a function of the position relative to `p`
+    /// whose mean is ½.
     fn moment(&self, p: [f32; 3], weight: impl Fn([f32; 3]) -> f32) -> [f32; 4] {
         match self.distance(p) {
             d if d > 0.87 * self.grid.h => [0.0; 4],
@@ -345,7 +351,8 @@ impl<'a> Stencil<'a> {
         }
     }
 
-    /// Mean over the cubes of the cell around `p` of their shares times a `weight` at their middles, from there.
+    /// Mean over the cubes of the cell around `p` of their shares times `weight`, a function of the position
+    /// of their middles relative to `p`.
     fn mean(&self, p: [f32; 3], weight: impl Fn([f32; 3]) -> f32) -> [f32; 4] {
         let count = self.cubes;
         let edge = self.grid.h / count as f32;

@@ -279,8 +279,8 @@ impl Solver {
         Ok(())
     }
 
-    /// Solids as they are to be from now on. Those that differ from the present ones only in their ways (positions,
-    /// rotations and keyframes) are moved there, which takes a fraction of the time of [`Self::set_solids`].
+    /// Changes the solids from now on. If they differ from the present ones only in positions, rotations and
+    /// keyframes, they are moved there, which takes a fraction of the time of [`Self::set_solids`].
     ///
     /// # Errors
     /// As of [`Self::set_solids`].

@@ -104,7 +104,8 @@ impl Around {
 const MOST: f64 = 2.0;
 /// Limit of one factor for temperatures of both signs: a sum that cancels says little about them.
 const MOST_OF_BOTH_SIGNS: f64 = 1.05;
-/// The most by which temperatures of each sign are scaled beyond it.
+/// Limit of the relative change of temperatures of each sign, where one factor would exceed
+/// [`MOST_OF_BOTH_SIGNS`].
 const MOST_OF_EACH_SIGN: f64 = 0.5;
 
 /// Scales the scalars to their required sums: the rest that smoke around the solids cannot take is spread over the box (the accounting of

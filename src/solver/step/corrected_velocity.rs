@@ -1,12 +1,12 @@
 //! The velocity that the trapezoidal rule advects: u + g + b, with half of the pressure's gradient and of the buoyancy (`trapezoid.rs`).
 //!
-//! It is made before the smoke moves, because its buoyancy is that of the smoke before the step, and it is advected afterwards. Meanwhile
-//! the sweeps of the smoke read the advecting velocity, so it is a third velocity in memory. The kernels for AVX-512 read it
-//! interleaved. Where nothing else needs the scratch memory of interleaved values meanwhile, it is written there at once, and
-//! takes no memory of its own.
+//! It is computed before the smoke moves, because its buoyancy is that of the smoke before the step. It is
+//! advected only after the sweeps of the smoke, which read the advecting velocity, so it is a third velocity
+//! in memory. The kernels for AVX-512 read it interleaved. If nothing else needs the scratch memory of
+//! interleaved values in between, it is written there directly and takes no memory of its own.
 //!
-//! Then `advected` is free after the sweeps. The layers beside the sides are copied there, get their ghosts, and are copied back: the rules of
-//! sides need not know interleaved values.
+//! In that case `advected` is free after the sweeps. The layers beside the sides are copied there, get their
+//! ghosts, and are copied back: the rules of sides need not know interleaved values.
 
 use std::ops::Range;
 
@@ -65,7 +65,8 @@ impl Fields {
         }
         if let (Some(obstacles), Some(corrected)) = (&mut self.obstacles, &mut self.corrected) {
             obstacles.voxels.cuts.close(corrected);
-            // Faces inside solids rest when they are advected: what they have gained is the solids'.
+            // Advection gives partly open faces inside solids the solid's velocity, so their gain here goes
+            // to the solids.
             obstacles.count_change(&self.velocity, corrected);
         }
     }
@@ -201,7 +202,8 @@ fn fetch_ends<T>(row: &[T]) {
     }
 }
 
-/// The pressure below and above the `plane` faces from position `at` on, cells `stride` apart.
+/// The pressure below and above the `plane` faces from position `at` on; the two cells of a face are `stride`
+/// apart.
 fn drop_to(at: usize, stride: usize, plane: usize, pressure: &[f32]) -> [&[f32]; 2] {
     // The first plane consists of ghosts and has no plane below.
     let at = at.max(stride);

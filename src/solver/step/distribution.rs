@@ -150,8 +150,9 @@ impl Solver {
     }
 }
 
-/// Writes the part of this rank of the values of all, in the format and with the bytes of [`Saver`]: of fields its own planes, and on the
-/// first rank all that is no field. Each goes to its place in the file, which follows from the lengths of those before it.
+/// Saves the values of all ranks in one file, in the format and with the bytes of [`Saver`]. Each rank writes
+/// its own planes of fields; the first also writes all other values. Each value has a place in the file,
+/// which follows from the lengths of those before it.
 pub struct PartSaver<'a, W> {
     pub saver: Saver<W>,
     /// Place of the next value.

@@ -102,7 +102,7 @@ pub struct Budget {
     pub faded: [f64; 4],
 }
 
-/// The scalars, and what advects them, on their grid.
+/// The scalars and all that their advection needs, on their grid.
 pub struct SmokeFields<'a> {
     pub layout: Layout,
     pub walls: &'a GhostRules,
@@ -229,7 +229,7 @@ impl Fields {
         self.detail.as_ref().map_or(1, |detail| detail.finer)
     }
 
-    /// The scalars, and what advects them.
+    /// Returns the scalars and all that their advection needs.
     pub fn smoke(&mut self) -> SmokeFields<'_> {
         let Self { layout, walls, velocity, scalars_next, back, forth, obstacles, .. } = self;
         let Self { scalars, sweeps, diffusion, sums, bricks, budget, detail, .. } = self;
@@ -316,8 +316,9 @@ impl Fields {
         }
     }
 
-    /// Makes the velocity free of divergence to a relative tolerance, and right at walls, in solids and in the ghosts. The
-    /// pressure becomes `keep` times what it was and h/Δt \[m/s\] times the share `add` of what is found.
+    /// Projects the velocity to a relative tolerance, and sets it at walls, in solids and in the ghosts. With
+    /// `share` = \[keep, add\] the pressure becomes keep · p + add · φ; add is h/Δt \[m/s\] times the share
+    /// of φ.
     pub fn project(&mut self, tolerance: f32, share: Option<[f32; 2]>, stats: &mut StepStats, halt: &Halt) {
         let mut speed = 0.0;
         if halt.is_raised() {
@@ -358,7 +359,8 @@ impl Fields {
                 walls.ranks().exchange(*layout, [pressure], [1, 0]);
             }
             match (&*pressure, past, share) {
-                // Half of what acts in the step was known before the projection.
+                // A part of the pressure of the step was known before the projection, so φ alone would give
+                // too little force.
                 (Some(pressure), Some(_), Some([_, add])) => {
                     let ends = walls.pressure_boundaries();
                     obstacles.add_pressure_forces(|component, face| {
@@ -373,8 +375,8 @@ impl Fields {
         self.disturbed = false;
     }
 
-    /// After a step that was cancelled: nothing that was measured or is extrapolated holds for these fields, and the next step projects
-    /// the velocity before it advects with it.
+    /// After a cancelled step: the fields belong to no instant, so measurements and the extrapolation no
+    /// longer hold. The next step projects the velocity before it advects with it.
     pub fn lie_between(&mut self) {
         self.forget_past();
         self.bricks.forget();
@@ -438,7 +440,8 @@ impl Fields {
         }
     }
 
-    /// Measures the velocity, and brings [`GHOST`] planes of it from the neighbouring slabs; on faces that solids narrow, its mean over the whole face.
+    /// Measures the velocity; on faces that solids narrow, its mean over the whole face. Also brings
+    /// [`GHOST`] planes of it from the neighbouring slabs.
     pub fn measure(&mut self) -> Flow {
         let Self { layout, walls, velocity, obstacles, flow, .. } = self;
         let [u, v, w] = &mut *velocity;
@@ -468,8 +471,8 @@ impl Fields {
         self.fill_scalars();
     }
 
-    /// Temperature excess without buoyancy \[K\]. The mean is that over the air: a cell inside a solid holds none, and one that a solid
-    /// cuts counts as whole, as in the advection and for the pressure.
+    /// Temperature excess without buoyancy \[K\]. A mean is taken over the air: cells inside solids do not
+    /// count, and cells that a solid cuts count as whole, as in the advection and for the pressure.
     pub fn ambient(&mut self, params: &Params) -> f32 {
         match params.ambient {
             Ambient::Fixed(excess) => excess,

@@ -33,7 +33,7 @@ const BRICK: i32 = EDGE as i32;
 pub struct Following {
     /// The box at the start: its first cell, and its cells along each axis.
     start: ([i32; 3], Dims),
-    /// Whether the box needed more memory than it may have before the last step.
+    /// Whether the box should have moved before the last step, but had no memory for it.
     full: bool,
     /// Greatest red, green, blue and temperature excess of each brick; scratch.
     greatest: Vec<[f32; 4]>,

@@ -43,7 +43,7 @@ impl Solver {
             self.substep(dt / parts as f32, true, halt)?;
         }
         self.set_flow(ends, 1.0, halt);
-        // The substeps measured the flow in their middle, beside solids that had moved on.
+        // The substeps measured the flow at their middle, beside solids at their end.
         self.measure();
         Ok(())
     }

@@ -345,7 +345,7 @@ impl Solver {
         })
     }
 
-    /// A step of `dt` that `run` takes.
+    /// Checks and records a step of `dt`, which `run` carries out.
     fn step_by(
         &mut self,
         dt: f32,

@@ -26,10 +26,10 @@ use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 use crate::solver::{BoundaryCondition, Config, Solid, SolverError};
 
-/// In place of a component of the velocity: a field at centres.
+/// Stands for a field at cell centres in place of a component of the velocity.
 const CELLS: usize = 3;
 
-/// Places of values in two boxes.
+/// Mapping of positions between the old box and the new one.
 struct Shift {
     from: Layout,
     to: Layout,
@@ -40,7 +40,8 @@ struct Shift {
 }
 
 impl Shift {
-    /// Brings to this rank the planes of `field` in the old box that those of its new slab, and the faces above them, are made of.
+    /// Brings to this rank the planes of the old box from which its new slab, and the faces above it, are
+    /// made.
     fn bring<T: Pod>(&self, field: &mut [T]) {
         let [old, new] = [self.from, self.to].map(|layout| layout.dims.nz);
         let wanted = |rank: usize| {
@@ -51,7 +52,7 @@ impl Shift {
         self.ranks[0].hand_over(self.from, field, wanted);
     }
 
-    /// Copies the values of cells. Others keep their value.
+    /// Copies the values of cells that are in both boxes. Other values of `to` do not change.
     fn copy<T: Copy + Send + Sync>(&self, from: &[T], to: &mut [T]) {
         let Self { from: old, to: new, by, .. } = *self;
         // Indices in `to` of the cells that are in both.
@@ -70,8 +71,9 @@ impl Shift {
         });
     }
 
-    /// Copies a component of the velocity, or for [`CELLS`] a field at centres, and extends it to all other places: as e^(−d/`fade`) of
-    /// the nearest, at a distance of d cells along each axis.
+    /// Copies a component of the velocity, or for [`CELLS`] a field at centres, and extends it beyond the old
+    /// box: there it is the nearest old value times e^(−d/`fade`), d being the sum of the distances along the
+    /// axes \[cells\].
     fn extend(&self, component: usize, fade: f32, from: &[f32], to: &mut [f32]) {
         let Self { from: old, to: new, by, .. } = *self;
         let count = |layout: Layout, a: usize| layout.dims.array()[a] as isize + isize::from(a == component);
@@ -92,8 +94,8 @@ impl Shift {
         });
     }
 
-    /// Copies distances \[cells\] from a cell to something that stays: as they were, plus the way of the box, in new cells those of the
-    /// nearest old one.
+    /// Copies texture coordinates, given as displacements \[cells\] from each cell: adds the motion of the
+    /// box. New cells take the displacement of the nearest old cell.
     fn nearest(&self, from: &[[f32; 4]], to: &mut [[f32; 4]]) {
         let Self { from: old, to: new, by, .. } = *self;
         let near = |a: usize, index: isize| (index + by[a]).clamp(0, old.dims.array()[a] as isize - 1);
@@ -178,7 +180,7 @@ fn fade(config: &Config) -> f32 {
     0.5 * across.min().unwrap_or(1) as f32
 }
 
-/// An open side whose ghosts continue the pressure before it; others as they are.
+/// Lets the ghosts beyond an open side repeat the pressure before it. Other conditions stay.
 fn continued(end: PressureBoundary) -> PressureBoundary {
     if end == PressureBoundary::Dirichlet { PressureBoundary::Neumann } else { end }
 }

@@ -54,8 +54,8 @@ impl SideGains {
         }
     }
 
-    /// Adds what faces on inflows would gain, of which half belongs to the box: their velocity is given, so lines do not diffuse
-    /// it. `number` is ν Δt/h².
+    /// Adds the gain of faces on inflows, half of which belongs to the box. Lines do not diffuse the velocity
+    /// there, because it is given. `number` is ν Δt/h².
     pub fn add_given_faces(&mut self, walls: &GhostRules, velocity: &Faces, number: f32) {
         let n = walls.layout().dims.array();
         for (component, field) in velocity.iter().enumerate() {
@@ -71,7 +71,7 @@ impl SideGains {
         }
     }
 
-    /// Adds half of what the row of `faces` across the line between two sides gains through the side along `axis`.
+    /// Adds half of the gain, through the sides along `axis`, of the row of faces on an inflow.
     fn add_row_of_faces(
         &mut self,
         walls: &GhostRules,
@@ -111,7 +111,7 @@ impl SideGains {
     }
 }
 
-/// Number of cells across an axis.
+/// Number of cells on a side across an axis.
 fn across(layout: Layout, axis: usize) -> f64 {
     other_axes(axis).map(|other| layout.dims.array()[other] as f64).iter().product()
 }

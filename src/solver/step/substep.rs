@@ -13,7 +13,7 @@ use crate::solver::step_stats::{Stage, StepStats};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
 
-/// Parts of a substep, from a share of it to another.
+/// Intervals of a substep, as fractions of it.
 const WHOLE: [f32; 2] = [0.0, 1.0];
 const HALVES: [[f32; 2]; 2] = [[0.0, 0.5], [0.5, 1.0]];
 
@@ -187,11 +187,14 @@ impl Substep<'_> {
         clock.lap(Stage::Sources)
     }
 
-    /// Applies all forces of `dt` from the instant `from` on: from the advected velocity to the velocity before projection. Buoyancy and
-    /// external accelerations have already acted for the time `ahead` \[s\] before the advection, and act for the rest of `dt`. Friction and
-    /// forces with a target damp the impulse within the step; of a force in two halves they damp the first one alone, which is of second
-    /// order too. Such a target counts confinement among the second half, which remains of first order. `in_place`: the swirls confined are
-    /// those of the velocity, not of the advected one.
+    /// Applies all forces of `dt` from the instant `from` on: turns the advected velocity into the velocity
+    /// before the projection.
+    ///
+    /// Buoyancy and external accelerations have already acted for the time `ahead` \[s\] before the
+    /// advection, and act here for the rest of `dt`. Friction and forces with a target damp the impulse
+    /// within the step. If a force acts in two halves, they damp only the first, which is of second order
+    /// too. In that case a force with a target counts confinement among the second half, which remains of
+    /// first order. `in_place`: confinement acts on the swirls of the velocity, not of the advected one.
     fn force(
         &self,
         fields: &mut Fields,
@@ -243,7 +246,7 @@ impl Substep<'_> {
     }
 }
 
-/// Adds the time since the last lap to its stage, and checks for cancellation.
+/// Adds the wall time since the last lap to a stage, and fails if the step is cancelled.
 struct Clock<'a> {
     stats: &'a mut StepStats,
     halt: &'a Halt<'a>,
@@ -258,7 +261,7 @@ impl Clock<'_> {
         cfl
     }
 
-    /// Ends the step within a stage if it is to end.
+    /// Fails within a stage if the step is cancelled.
     fn go_on(&self) -> Result<(), SolverError> {
         if self.halt.is_raised() { Err(SolverError::Cancelled) } else { Ok(()) }
     }

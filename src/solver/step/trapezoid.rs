@@ -91,8 +91,8 @@ impl Fields {
         std::mem::swap(&mut self.velocity, &mut self.advected);
     }
 
-    /// The shares of the last step's pressure and of what the projection finds, after a step of `dt` over cells of `h`, that
-    /// make up the pressure; the next step goes on from here.
+    /// Returns the factors \[keep, add\] with which the last step's pressure and the φ of the projection make
+    /// up the pressure, after a step of `dt` over cells of `h`. The next step goes on from here.
     pub fn pressure_share(&mut self, dt: f32, h: f32) -> [f32; 2] {
         let past = self.past.as_mut().expect("as above");
         past.dt = dt;

@@ -23,7 +23,7 @@ pub struct Bricks {
     other: Vec<u8>,
 }
 
-/// The sides of the box, as far as smoke comes in through them.
+/// Sides of the box through which smoke may come in.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     /// Sides that give smoke or heat to the neighbouring air, lower and upper of each axis.
@@ -66,7 +66,7 @@ impl Bricks {
         self.known
     }
 
-    /// Adds to each brick whether its planes hold anything.
+    /// Sets the entry of each brick that has an occupied plane.
     fn collect(&self, bricks: &mut [u8]) {
         let in_plane = self.in_plane();
         for (k, plane) in self.planes.chunks_exact(in_plane).enumerate() {
@@ -75,13 +75,13 @@ impl Bricks {
         }
     }
 
-    /// Marks `planes` as up to date with the scalars: no other brick is occupied until the flow moves on.
+    /// Declares `planes` up to date with the scalars. Until the flow moves on, no other brick is occupied.
     pub fn learn(&mut self) {
         self.known = true;
         self.hold();
     }
 
-    /// Marks the bricks of `planes` alone as occupied.
+    /// Resets the reached bricks to the occupied ones.
     fn hold(&mut self) {
         let mut held = std::mem::take(&mut self.reached);
         held.fill(0);
@@ -119,8 +119,8 @@ impl Bricks {
         }
     }
 
-    /// The part along `axis` (y or z) outside which the cells `xs` in the plane of y and z with the other coordinate
-    /// `other` are all empty.
+    /// The range along `axis` (y or z) outside which the cells `xs` are empty, in the plane across the other
+    /// of these two axes with index `other`.
     pub fn span_along(&self, axis: usize, xs: [usize; 2], other: usize) -> Range<usize> {
         let Dims { nx, ny, .. } = self.count;
         let (stride, start) =
@@ -133,7 +133,7 @@ impl Bricks {
         first * EDGE..((last + 1) * EDGE).min(self.layout.dims.array()[axis])
     }
 
-    /// The share of the bricks possibly occupied that the cells of a box lie in.
+    /// The share of the possibly occupied bricks that the box `cells` touches.
     pub fn share_within(&self, cells: [[usize; 2]; 3]) -> f32 {
         let bricks = cells.map(|[first, end]| [first / EDGE, end.div_ceil(EDGE)]);
         let (mut all, mut within) = (0, 0);
@@ -160,7 +160,8 @@ impl Bricks {
         }
     }
 
-    /// Whether [`dilate`](Self::dilate) finds the same bricks for both numbers of cells, whatever holds smoke.
+    /// Whether [`dilate`](Self::dilate) finds the same bricks for both numbers of cells, wherever the smoke
+    /// is.
     pub fn reach_alike(&self, one: f32, other: f32) -> bool {
         !self.known || bricks_across(one) == bricks_across(other)
     }

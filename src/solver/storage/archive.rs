@@ -98,7 +98,7 @@ impl<W: Write> Archive for Saver<W> {
 }
 
 impl<W: Write> Saver<W> {
-    /// Writes what stands before `count` bytes.
+    /// Writes the header of a value of `count` bytes.
     pub fn header(&mut self, name: &'static str, count: usize) -> Result<(), StateError> {
         Ok(self.0.write_all(&header(name, count))?)
     }
@@ -120,7 +120,7 @@ impl<R: Read> Archive for Loader<R> {
 }
 
 impl<R: Read> Loader<R> {
-    /// Reads what stands before `wanted` bytes.
+    /// Reads the header of a value of `wanted` bytes.
     pub fn header(&mut self, name: &'static str, wanted: usize) -> Result<(), StateError> {
         let mut length = [0];
         self.0.read_exact(&mut length)?;
@@ -142,12 +142,12 @@ impl<R: Read> Loader<R> {
     }
 }
 
-/// Number of bytes of what stands before a value of this name.
+/// Length of the header of a value of this name \[bytes\].
 pub fn header_length(name: &str) -> u64 {
     header(name, 0).len() as u64
 }
 
-/// The length of the name, the name, the number of bytes.
+/// The header of a value: the length of the name, the name, the number of bytes.
 fn header(name: &str, count: usize) -> Vec<u8> {
     let mut header = vec![name.len() as u8];
     header.extend(name.as_bytes());

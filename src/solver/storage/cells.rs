@@ -11,7 +11,7 @@ const LINE: usize = 64;
 /// whole number of lines long. Wide loads and stores then touch one line each.
 pub struct Cells {
     values: Vec<[f32; 4]>,
-    /// Number of values before the first.
+    /// Number of unused values before the first cell, for its alignment.
     skip: usize,
     len: usize,
 }

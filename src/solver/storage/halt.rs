@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ranks::Ranks;
 
-/// Whether a step is to end now. Long passes ask for each row or plane, and leave the rest of their work undone: the step fails at the
-/// end of the stage, and no one reads what they left.
+/// Whether a step is to end now. Long passes check this for each row or plane, and then leave the rest of
+/// their work undone. The step fails at the end of the stage, and no one reads the unfinished fields.
 ///
-/// The flag of another thread is seen once and for all: if it is lowered again, no later pass computes from half of a field.
+/// Once a pass has seen the flag of the other thread raised, it counts as raised for good. If it is lowered
+/// again, no later pass computes from half of a field.
 pub struct Halt<'a> {
     cancel: Option<&'a AtomicBool>,
     is_seen: AtomicBool,

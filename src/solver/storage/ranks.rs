@@ -296,8 +296,8 @@ impl Ranks {
         parts.into_iter().for_each(|planes| pass(layout.on_planes(planes)));
     }
 
-    /// Brings to all ranks the `each` values of every plane of cells, computed by its owner; those after the last plane are the last
-    /// rank's.
+    /// Brings to all ranks the `each` values of every plane of cells, which its owner has computed. Values
+    /// after those of the last plane come from the last rank.
     pub fn gather<T: Pod>(&self, values: &mut [T], each: usize) {
         self.gather_from(values, |plane| each * plane);
     }
@@ -433,7 +433,7 @@ impl Ranks {
         }
     }
 
-    /// Lets one rank after another, upwards, change `value`, of which all get the last state.
+    /// Lets the ranks change `value` one after another, in ascending order. All ranks get the final value.
     pub fn in_turn<T: Pod>(&self, value: &mut T, change: impl FnOnce(&mut T)) {
         self.each_in_turn(std::slice::from_mut(value), |values| change(&mut values[0]));
     }
@@ -467,7 +467,7 @@ impl Ranks {
         if self.is_alone() { mine } else { self.all(mine).into_iter().sum() }
     }
 
-    /// Ends a stage of a step, for those that count transfers.
+    /// Reports the end of a stage of a step, for communicators that count transfers.
     pub fn end_stage(&self, stage: usize) {
         if let Some(team) = &self.0 {
             team.comm.end_stage(stage);
@@ -516,8 +516,8 @@ impl Ranks {
         team.comm.transfer(&sends, &mut receives);
     }
 
-    /// The inverse of [`to_columns`](Self::to_columns). With `and_below` each rank gets the plane below its slab too, on a periodic axis
-    /// around it.
+    /// The inverse of [`to_columns`](Self::to_columns). With `and_below` each rank also gets the plane below
+    /// its slab; on a periodic axis the plane below the first is the last one.
     pub fn to_planes(&self, values: &mut [f32], stack: Stack, and_below: bool) {
         let Some(team) = &self.0 else { return };
         let (me, size) = (team.rank(), team.size());

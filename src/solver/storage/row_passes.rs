@@ -127,7 +127,7 @@ pub fn refill<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) {
 /// than before allocates nothing.
 pub fn leave_room<T>(list: &mut Vec<T>) {
     const LEAST: usize = 512;
-    // There may be room for a quarter more already.
+    // No need while there is room for a quarter more.
     if list.capacity() < (list.len() + list.len() / 4).max(LEAST) {
         list.reserve(list.len().max(LEAST));
     }
@@ -137,7 +137,7 @@ pub fn leave_room<T>(list: &mut Vec<T>) {
 pub struct PerThread<T>(Vec<Mutex<T>>);
 
 impl<T> PerThread<T> {
-    /// Calls `make()` once for each thread of the current pool.
+    /// Calls `make()` once for each of the `threads` of a pool.
     pub fn new(threads: usize, make: impl Fn() -> T) -> Self {
         Self((0..threads).map(|_| Mutex::new(make())).collect())
     }

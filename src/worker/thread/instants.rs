@@ -115,7 +115,7 @@ impl Engine {
         };
         match done {
             Ok(()) => {}
-            // Another command cancels the return; it may need none.
+            // Another command has cancelled the return, and may make it needless.
             Err(SolverError::Cancelled) => self.is_cut = true,
             // The fields stay between two instants, and everyone sees it.
             Err(error) => {

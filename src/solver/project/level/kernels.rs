@@ -205,7 +205,7 @@ impl<P: Pass> RowOp<14> for Any<'_, P> {
     }
 }
 
-/// Runs a pass over one row. `own` holds the own values of its slots.
+/// Runs a pass over one row. `own` holds the values of its slots.
 #[inline(always)]
 fn pass_row(pass: &impl Pass, row: &Row, span: [usize; 2], own: &[f32], out: &mut [f32]) {
     for [from, to] in row.usual(span) {

@@ -35,12 +35,12 @@ const SERIAL: usize = 20_000;
 /// Number of cells up to which every rank has a coarse grid whole: exchanges would take longer than the cells.
 const WHOLE: usize = 2048;
 
-/// Planes beside a slab whose weights are known. An isolated cell may belong to the coarse cell above or below, and so may the cells
-/// beside it: its faces count for coarse faces up to two coarse planes away.
+/// Planes beside a slab whose weights are known. An isolated cell may belong to the coarse cell above or
+/// below it, and so may its neighbours. So its faces contribute to coarse faces up to two coarse planes away.
 const WEIGHTS: [usize; 2] = [4, 8];
 
-/// Planes beside a slab whose diagonals and spans are known: the residual of all cells of a coarse plane, and of isolated cells that
-/// belong to it, is restricted by its owner.
+/// Planes beside a slab whose diagonals and spans are known. The owner of a coarse plane restricts the
+/// residual of all fine cells in it, and of the isolated cells that belong to it.
 const DIAGONALS: [usize; 2] = [2, 3];
 
 /// Weights, their diagonal, and the spans of unusual weights.
@@ -51,7 +51,7 @@ pub struct Level {
     inner: [f32; 3],
     /// Weight of a face on a side, by axis: low, high.
     side: [[f32; 2]; 3],
-    /// Weight of the low face of each cell, by axis; those beyond n are the high sides.
+    /// Weight of the low face of each cell, by axis; index n holds the high side.
     weights: [Halves; 3],
     /// 1 / Σ w; 0 where nothing is open.
     inverse: Halves,

@@ -55,8 +55,8 @@ impl Level {
         });
     }
 
-    /// Calls `f` once for each black unknown of the layers in the slab and the planes beside it, with colour and position of its
-    /// coarse cell.
+    /// Calls `f` once for each black unknown in the first and last layers, within the slab and the planes
+    /// beside it. `f` gets the cell, and the colour and position of its coarse cell.
     fn each_black(&self, coarse: &Self, halo: [usize; 2], mut f: impl FnMut([usize; 3], (usize, usize))) {
         let n = self.board.n;
         let alone = self.halos.is_alone();
@@ -106,8 +106,9 @@ impl Level {
         self.is_periodic(axis) && n > 1 && !n.is_multiple_of(2)
     }
 
-    /// Cells of one layer are neighbours around another odd axis only, and the later one of two reads the earlier. So the last
-    /// plane, the first one's neighbour, comes after all others, or before them.
+    /// Two cells of one layer are neighbours only around another odd axis. The one relaxed later reads the
+    /// one relaxed earlier. So the last plane, a neighbour of the first, is relaxed after all others, or
+    /// before them if `backwards`.
     fn relax_last_layer(&self, axis: usize, color: usize, backwards: bool, rhs: &Halves, phi: &mut Halves) {
         let (n, [low, high]) = (self.board.n, self.own());
         let parts = [[low, high.min(n[2] - 1)], [low.max(n[2] - 1), high]];

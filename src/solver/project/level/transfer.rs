@@ -8,9 +8,9 @@ use super::{Level, children};
 use crate::simd::{Simd, each_level};
 use crate::solver::project::red_black::{Board, Halves};
 
-/// Planes beside a slab that the residual of the cells of a coarse one reads.
+/// Fine planes beside a slab that the restriction of the residual to its coarse cells reads.
 const RESTRICTED: [usize; 2] = [1, 2];
-/// The same, if isolated cells may belong to it.
+/// The same, if isolated cells may belong to those coarse cells.
 const RESTRICTED_ISOLATED: [usize; 2] = [3, 4];
 
 /// Coarse planes beside a slab to which a cell of the slab may belong.
@@ -43,7 +43,7 @@ impl Level {
         }
     }
 
-    /// Brings the right-hand side beside the slab, of which the residual is restricted there.
+    /// Brings the right-hand side of the planes beside the slab whose residual is restricted to the slab.
     pub fn share_right_hand_side(&self, rhs: &mut Halves) {
         let [red, black] = rhs;
         self.halos.exchange(self.board.planes(), [red, black], self.restricted());

@@ -51,9 +51,10 @@ impl Ranks {
         team.comm.transfer(&sends, &mut receives);
     }
 
-    /// Adds up layers of `thick` planes, which may begin in one slab and end in the next: `add` adds the planes of this rank to the values
-    /// of the layers with these numbers, and all ranks get the values of all. `values` holds as many for each layer, all 0. The planes of a
-    /// layer are added in their order, so the sums have the bits of one process.
+    /// Adds up layers of `thick` planes, which may begin in one slab and end in the next. `add` adds the
+    /// planes of this rank to the values of the layers with these numbers; all ranks get the values of all
+    /// layers. `values` holds equally many for each layer, all 0 at first. The planes of a layer are added in
+    /// their order, so the sums have the bits of one process.
     pub fn add_layers<T: Pod>(
         &self,
         values: &mut [T],
@@ -71,7 +72,7 @@ impl Ranks {
                 team.comm.transfer(&[(me + 1, cast_slice(&values[of(end - 1..end)]))], &mut []);
             }
         };
-        // A layer that another rank has begun comes last, for that rank sends it when it has its own.
+        // A layer that the rank below has begun comes last: that rank sends it only after its other layers.
         let begun = first..first + usize::from(from_below);
         let is_one_layer = from_below && end == first + 1;
         if !is_one_layer {
@@ -86,7 +87,7 @@ impl Ranks {
         if is_one_layer {
             pass_on(values);
         }
-        // Those whose last plane is in the slab.
+        // Each rank has the sums of the layers whose last plane is in its slab.
         self.gather_from(values, |plane| each * (plane / thick));
     }
 
