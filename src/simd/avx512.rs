@@ -48,7 +48,7 @@ unsafe fn pairs(a: __m512, b: __m512) -> [__m512; 2] {
 
 /// Transposes each 4 × 4 square of a, b, c and d: register n of the result holds lane 4i + n of each at 4i.
 ///
-/// Of sixteen cells these are the values one by one, in [the order of fours](places).
+/// Of sixteen cells these are the values one by one, in [the order of fours](sample_points).
 #[inline(always)]
 pub unsafe fn squares([a, b, c, d]: Cells) -> Cells {
     let [ac, bd] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)];
@@ -84,14 +84,14 @@ pub unsafe fn quarters([a, b, c, d]: Cells) -> Cells {
 
 /// Interleaves sixteen values of each of three fields, and 0.
 #[inline(always)]
-pub unsafe fn side_by_side([x, y, z]: [__m512; 3]) -> Cells {
+pub unsafe fn interleave_three([x, y, z]: [__m512; 3]) -> Cells {
     quarters(squares([x, y, z, _mm512_setzero_ps()]))
 }
 
 /// Coordinates of sixteen sample points along x, the first at `origin`, in the order of fours: lane 4i + n is
 /// point 4n + i. So the values of the n-th run of four points lie in lanes n of all quarters.
 #[inline(always)]
-pub unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
+pub unsafe fn sample_points([x, y, z]: [f32; 3]) -> [__m512; 3] {
     let along =
         _mm512_setr_ps(0.0, 4.0, 8.0, 12.0, 1.0, 5.0, 9.0, 13.0, 2.0, 6.0, 10.0, 14.0, 3.0, 7.0, 11.0, 15.0);
     [_mm512_add_ps(number(x), along), number(y), number(z)]
@@ -99,7 +99,7 @@ pub unsafe fn places([x, y, z]: [f32; 3]) -> [__m512; 3] {
 
 /// Lanes whose position continues that of the first lane of their run, in the order of fours.
 #[inline(always)]
-pub unsafe fn following(at: __m512i) -> __mmask16 {
+pub unsafe fn adjacent_lanes(at: __m512i) -> __mmask16 {
     let first = _mm512_shuffle_i32x4::<0>(at, at);
     let along = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     _mm512_cmpeq_epi32_mask(at, _mm512_add_epi32(first, along))

@@ -411,11 +411,11 @@ impl Config {
     }
 
     /// Returns an error for the first side that has a fixed temperature but is not a wall.
-    fn held_by_no_wall(&self) -> Option<InvalidValue> {
+    fn temperature_without_wall(&self) -> Option<InvalidValue> {
         const NAMES: [&str; 6] = ["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"];
         let sides = self.sides.as_flattened().iter().zip(self.held.as_flattened()).zip(NAMES);
-        let mut idle = sides.filter(|((side, held), _)| held.is_some() && !side.is_wall());
-        idle.next().map(|(_, side)| InvalidValue::HeldByNoWall { side })
+        let mut misplaced = sides.filter(|((side, held), _)| held.is_some() && !side.is_wall());
+        misplaced.next().map(|(_, side)| InvalidValue::HeldByNoWall { side })
     }
 
     /// Returns the first invalid value that has no [`SolverError`](super::SolverError) variant for itself.
@@ -437,7 +437,7 @@ impl Config {
             .or_else(|| positive("max_substeps", self.time.max_substeps as f32))
             .or_else(|| positive("number of sweeps", sweeps as f32))
             .or_else(|| self.sides.as_flattened().iter().find_map(side))
-            .or_else(|| self.held_by_no_wall())
+            .or_else(|| self.temperature_without_wall())
             .or_else(|| {
                 finite(
                     "held temperature",

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_way_is_gone_in_one_step_and_a_long_one_at_the_greatest_speed() {
+    fn a_short_drag_takes_one_step_and_a_long_one_the_greatest_speed() {
         let (solids, arrived) = Drag::to(vec![ball(0.52)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
         assert!(arrived);
         assert_eq!(solids[0].position_at(2.04), [0.52, 0.5, 0.5]);
@@ -63,12 +63,12 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_and_those_with_a_way_of_their_own_are_not_guided() {
+    fn other_bodies_and_those_with_keyframes_are_not_guided() {
         let other = Solid::new(Shape::Sphere { radius: 0.2 }, [0.5; 3]);
         assert!(Drag::to(vec![other]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
-        let mut own = ball(0.5);
-        own.keyframes = vec![(0.0, [0.5; 3]), (1.0, [0.6; 3])];
-        assert!(Drag::to(vec![own]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
+        let mut keyframed = ball(0.5);
+        keyframed.keyframes = vec![(0.0, [0.5; 3]), (1.0, [0.6; 3])];
+        assert!(Drag::to(vec![keyframed]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
         assert!(Drag::to(vec![]).next(&[ball(0.5)], 0.0, 0.04, 0.01).is_none());
     }
 }

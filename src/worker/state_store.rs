@@ -12,7 +12,7 @@ const LIMIT: usize = 1 << 30;
 pub(super) type States = (State, Option<State>);
 
 /// The two newest states may take one part in so many of the memory of this process, even beyond the limit.
-const TWO: u64 = 4;
+const SHARE_OF_TWO: u64 = 4;
 
 /// States by number. Numbers grow; the oldest states are dropped first.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl StateStore {
     /// large box need.
     pub fn beside(timeline: usize) -> Self {
         let limit = (timeline / 2).min(LIMIT);
-        let of_two = room::limit().map_or(0, |bytes| (bytes / TWO) as usize);
+        let of_two = room::limit().map_or(0, |bytes| (bytes / SHARE_OF_TWO) as usize);
         Self { limit_of_two: limit.max(of_two), ..Self::within(limit) }
     }
 

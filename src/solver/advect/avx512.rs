@@ -1,6 +1,6 @@
 //! The stencils of [`super::interleaved_cubic`] in AVX-512: 4 cells × 4 values of a line in one register.
 //!
-//! The kernels take sixteen cells at a time, in the order of fours of [`places`]. First they find
+//! The kernels take sixteen cells at a time, in the order of fours of [`sample_points`]. First they find
 //! departure points and weights, axis by axis, one cell in each lane. Then they interpolate runs of four
 //! cells.
 //!
@@ -20,8 +20,8 @@ use super::staggered::Staggered;
 use super::{Curve, NEGLIGIBLE, Row};
 use crate::simd::LANES;
 use crate::simd::avx512::{
-    following, load_cells, load_four, load_values, number, over_run, places, quarters, side_by_side, squares,
-    squares_of_three, stream_cells, whole_lines, whole_runs,
+    adjacent_lanes, interleave_three, load_cells, load_four, load_values, number, over_run, quarters,
+    sample_points, squares, squares_of_three, stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::advect::trace::locate_sixteen;
 use crate::solver::sides::SampleBounds;
@@ -166,7 +166,7 @@ unsafe fn combined(nodes: Nodes, x: Nodes, [low, high]: [__m512; 2]) -> __m512 {
 
 /// Returns `a`, with the given `lanes` taken from `b`.
 #[inline(always)]
-unsafe fn instead(lanes: __mmask16, a: Sum, b: Sum) -> Sum {
+unsafe fn blend_lanes(lanes: __mmask16, a: Sum, b: Sum) -> Sum {
     Sum {
         value: _mm512_mask_blend_ps(lanes, a.value, b.value),
         low: _mm512_mask_blend_ps(lanes, a.low, b.low),
@@ -193,10 +193,10 @@ unsafe fn limited([a, b, c, d]: [Sum; 4], x: Nodes) -> __m512 {
 }
 
 /// Departure points of the faces of sixteen cells in the order of fours, and their weights:
-/// `of[axis][n][node]` holds u, v, w of cell 4n + i at 4i.
+/// `weights[axis][n][node]` holds u, v, w of cell 4n + i at 4i.
 struct StaggeredDepartures {
     at: [[u32; LANES]; 3],
-    of: [[[Line; 4]; 4]; 3],
+    weights: [[[Line; 4]; 4]; 3],
     /// One bit for each run: whether the departure points of all its components are neighbours.
     runs: u32,
 }
@@ -211,7 +211,7 @@ pub fn velocity_row(
     [u, v, w]: [&mut [f32]; 3],
 ) {
     let around = bounds.iter().any(|bounds| bounds.period != [0.0; 3]);
-    let mut departures = StaggeredDepartures { at: [[0; LANES]; 3], of: [[[EMPTY; 4]; 4]; 3], runs: 0 };
+    let mut departures = StaggeredDepartures { at: [[0; LANES]; 3], weights: [[[EMPTY; 4]; 4]; 3], runs: 0 };
     for from in (0..u.len()).step_by(LANES) {
         let (n, origin) = (LANES.min(u.len() - from), [from as f32, jk[0] as f32, jk[1] as f32]);
         let faces = [&mut u[from..][..n], &mut v[from..][..n], &mut w[from..][..n]];
@@ -238,7 +238,7 @@ unsafe fn staggered_block(
     if u.len() < LANES {
         for t in 0..u.len() {
             let (n, i) = (t / 4, t % 4);
-            let x = staggered_nodes(&departures.of[0][n], i);
+            let x = staggered_nodes(&departures.weights[0][n], i);
             let face = limited([staggered_sum(interleaved, bounds, departures, n, i); 4], x);
             (u[t], v[t], w[t]) = (lane::<0>(face), lane::<1>(face), lane::<2>(face));
         }
@@ -246,10 +246,12 @@ unsafe fn staggered_block(
     }
     let mut fours = [_mm512_setzero_ps(); 4];
     for (n, four) in fours.iter_mut().enumerate() {
-        let x = load_nodes(&departures.of[0][n]);
+        let x = load_nodes(&departures.weights[0][n]);
         *four = if departures.runs >> n & 1 != 0 {
-            let weights =
-                Weights { y: load_nodes(&departures.of[1][n]), z: load_nodes(&departures.of[2][n]) };
+            let weights = Weights {
+                y: load_nodes(&departures.weights[1][n]),
+                z: load_nodes(&departures.weights[2][n]),
+            };
             neighbours(interleaved, departures.at[0][n] as usize, bounds, x, &weights)
         } else {
             let sums = [
@@ -289,7 +291,7 @@ unsafe fn find_departures<const AROUND: bool>(
     bounds: &[SampleBounds; 3],
     departures: &mut StaggeredDepartures,
 ) {
-    let start = places(origin);
+    let start = sample_points(origin);
     let here = &back[at..][..LANES];
     let strides = [1, bounds[0].row, bounds[0].plane];
     let (mut below, mut fractions) = ([_mm512_setzero_si512(); 3], [start; 3]);
@@ -312,8 +314,8 @@ unsafe fn find_departures<const AROUND: bool>(
     }
     let [of_u, of_v, of_w] = below;
     let same = _mm512_cmpeq_epi32_mask(of_v, of_u) & _mm512_cmpeq_epi32_mask(of_w, of_u);
-    departures.runs = whole_runs(same & following(of_u));
-    for (axis, runs) in departures.of.iter_mut().enumerate() {
+    departures.runs = whole_runs(same & adjacent_lanes(of_u));
+    for (axis, runs) in departures.weights.iter_mut().enumerate() {
         let u = weights(curve, fractions[0][axis]);
         let v = weights(curve, fractions[1][axis]);
         let w = weights(curve, fractions[2][axis]);
@@ -341,24 +343,26 @@ unsafe fn staggered_sum(
     n: usize,
     i: usize,
 ) -> Sum {
-    let weights =
-        Weights { y: staggered_nodes(&departures.of[1][n], i), z: staggered_nodes(&departures.of[2][n], i) };
+    let weights = Weights {
+        y: staggered_nodes(&departures.weights[1][n], i),
+        z: staggered_nodes(&departures.weights[2][n], i),
+    };
     let [u, v, w] = [departures.at[0][4 * i + n], departures.at[1][4 * i + n], departures.at[2][4 * i + n]];
     let mut sum = stencil(interleaved, u as usize, bounds, &weights);
     if v != u {
-        sum = instead(0x2222, sum, stencil(interleaved, v as usize, bounds, &weights));
+        sum = blend_lanes(0x2222, sum, stencil(interleaved, v as usize, bounds, &weights));
     }
     if w != u {
-        sum = instead(0x4444, sum, stencil(interleaved, w as usize, bounds, &weights));
+        sum = blend_lanes(0x4444, sum, stencil(interleaved, w as usize, bounds, &weights));
     }
     sum
 }
 
-/// Departure points of sixteen cells in the order of fours, and their weights: `of[axis][node]` holds
+/// Departure points of sixteen cells in the order of fours, and their weights: `weights[axis][node]` holds
 /// the weight of each cell.
 struct CellDepartures {
     at: [u32; LANES],
-    of: [[Line; 4]; 3],
+    weights: [[Line; 4]; 3],
 }
 
 /// See [`super::interleaved_cubic::cubic_row`].
@@ -392,7 +396,7 @@ unsafe fn scalar_block(
     field: &[[f32; 4]],
     out: &mut [[f32; 4]; LANES],
 ) {
-    let start = places(origin);
+    let start = sample_points(origin);
     let way = squares(load_cells(back));
     let x =
         [_mm512_sub_ps(start[0], way[0]), _mm512_sub_ps(start[1], way[1]), _mm512_sub_ps(start[2], way[2])];
@@ -401,11 +405,11 @@ unsafe fn scalar_block(
     } else {
         locate_sixteen::<true>(bounds, x)
     };
-    let runs = whole_runs(following(below));
-    let mut departures = CellDepartures { at: [0; LANES], of: [[EMPTY; 4]; 3] };
+    let runs = whole_runs(adjacent_lanes(below));
+    let mut departures = CellDepartures { at: [0; LANES], weights: [[EMPTY; 4]; 3] };
     _mm512_storeu_si512(departures.at.as_mut_ptr().cast(), below);
     let [x, y, z] = [weights(curve, fraction[0]), weights(curve, fraction[1]), weights(curve, fraction[2])];
-    for (lines, weights) in departures.of.iter_mut().zip([x, y, z]) {
+    for (lines, weights) in departures.weights.iter_mut().zip([x, y, z]) {
         for (line, weights) in lines.iter_mut().zip(weights) {
             store(line, weights);
         }
@@ -426,9 +430,10 @@ unsafe fn four_cells(
     n: usize,
     runs: u32,
 ) -> __m512 {
-    let x = run_nodes(&departures.of[0], n);
+    let x = run_nodes(&departures.weights[0], n);
     if runs >> n & 1 != 0 {
-        let weights = Weights { y: run_nodes(&departures.of[1], n), z: run_nodes(&departures.of[2], n) };
+        let weights =
+            Weights { y: run_nodes(&departures.weights[1], n), z: run_nodes(&departures.weights[2], n) };
         return neighbours(field, departures.at[n] as usize, bounds, x, &weights);
     }
     let sums = [
@@ -448,13 +453,14 @@ unsafe fn run_nodes([a, b, c, d]: &[Line; 4], n: usize) -> Nodes {
 /// Sums the stencil of the cell in lane `t`.
 #[inline(always)]
 unsafe fn cell_sum(field: &[[f32; 4]], bounds: &SampleBounds, departures: &CellDepartures, t: usize) -> Sum {
-    let weights = Weights { y: cell_nodes(&departures.of[1], t), z: cell_nodes(&departures.of[2], t) };
+    let weights =
+        Weights { y: cell_nodes(&departures.weights[1], t), z: cell_nodes(&departures.weights[2], t) };
     stencil(field, departures.at[t] as usize, bounds, &weights)
 }
 
 #[inline(always)]
-unsafe fn cell_nodes(of: &[Line; 4], t: usize) -> Nodes {
-    [number(of[0].0[t]), number(of[1].0[t]), number(of[2].0[t]), number(of[3].0[t])]
+unsafe fn cell_nodes(weights: &[Line; 4], t: usize) -> Nodes {
+    [number(weights[0].0[t]), number(weights[1].0[t]), number(weights[2].0[t]), number(weights[3].0[t])]
 }
 
 /// See [`super::scale_row`]. Four cells at a time: the compiler would split the loop into gathers.
@@ -487,7 +493,7 @@ pub fn interleave_row([u, v, w]: [&[f32]; 3], out: &mut [[f32; 4]]) {
         unsafe {
             stream_cells(
                 out.first_chunk_mut().expect("whole lines"),
-                side_by_side([load_values(u, i), load_values(v, i), load_values(w, i)]),
+                interleave_three([load_values(u, i), load_values(v, i), load_values(w, i)]),
             )
         };
     }

@@ -63,9 +63,9 @@ fn row_kernel<S: Simd>(
         for (pair, out) in out.chunks_mut(2).enumerate() {
             let weights = [weights[0][pair], weights[1][pair], weights[2][pair]];
             let [first, second] = [starts[pair] as usize, starts[pair + PAIRS] as usize];
-            let (own, others) =
+            let (first_lines, second_lines) =
                 (Lines::around(field, first, bounds), Lines::around(field, second - 1, bounds));
-            let both = match (own, others) {
+            let both = match (first_lines, second_lines) {
                 (Some(lines), _) if second == first + 1 => neighbours(s, lines, &weights),
                 (Some(lines), Some(others)) => {
                     let (low, _) = neighbours(s, lines, &weights).split();

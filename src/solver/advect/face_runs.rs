@@ -68,9 +68,9 @@ fn component_kernel<S: Simd>(
         ];
         let first_of_run = base - u32x8::load_array(s, [0, 1, 2, 3, 4, 5, 6, 7]);
         let starts = first_of_run.to_array();
-        let (mut left, mut result) = ((1u64 << count) - 1, s.splat_f32x8(0.0));
-        while left != 0 {
-            let start = starts[left.trailing_zeros() as usize];
+        let (mut remaining, mut result) = ((1u64 << count) - 1, s.splat_f32x8(0.0));
+        while remaining != 0 {
+            let start = starts[remaining.trailing_zeros() as usize];
             let group = first_of_run.simd_eq(start);
             match Lines::around(bytemuck::cast_slice(values), start as usize, bounds) {
                 Some(lines) => result = group.select(neighbours(s, lines, &weights), result),
@@ -86,7 +86,7 @@ fn component_kernel<S: Simd>(
                     result = faces.load(s);
                 }
             }
-            left &= !group.to_bitmask();
+            remaining &= !group.to_bitmask();
         }
         match out.first_chunk_mut() {
             Some(out) => result.store_array(out),

@@ -46,6 +46,6 @@ fn hermite<S: Simd, const N: usize>(s: S, f: &[[f32; N]; 4], t: f32) -> [f32; N]
 #[inline(always)]
 fn slope(d: f32, rise: f32) -> f32 {
     let steepest = 3.0 * rise;
-    let held = if d.abs() > steepest.abs() { steepest } else { d };
-    if d * rise > 0.0 { held } else { 0.0 }
+    let limited = if d.abs() > steepest.abs() { steepest } else { d };
+    if d * rise > 0.0 { limited } else { 0.0 }
 }

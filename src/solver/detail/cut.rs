@@ -26,7 +26,7 @@ const MOST: usize = 64;
 const LEAST: f32 = 0.02;
 
 /// Relative margin by which the widest part of a cell must be wider than all others.
-const SAME: f32 = 1e-3;
+const TIE: f32 = 1e-3;
 
 /// Share of the largest imbalance that may remain.
 const TOLERANCE: f64 = 1e-7;
@@ -77,7 +77,7 @@ impl TwoGrids {
     }
 
     /// Positions of the finer faces of the face of `component` below the cell at `at`.
-    fn parts(self, component: usize, at: u32) -> impl Iterator<Item = usize> {
+    fn finer_faces(self, component: usize, at: u32) -> impl Iterator<Item = usize> {
         let (first, n) = (cell_of(self.coarse, at).map(|x| x * self.finer), self.finer);
         let (b, c) = ((component + 1) % 3, (component + 2) % 3);
         (0..n * n).map(move |part| {
@@ -111,7 +111,7 @@ impl TwoGrids {
     }
 
     /// The finer cell with this [`index`](Self::index) in the cell whose first finer cell is `first`.
-    fn within(&self, first: [usize; 3], index: usize) -> [usize; 3] {
+    fn finer_cell(&self, first: [usize; 3], index: usize) -> [usize; 3] {
         let by = [index % self.finer, index / self.finer % self.finer, index / (self.finer * self.finer)];
         [0, 1, 2].map(|a| first[a] + by[a])
     }
@@ -119,7 +119,7 @@ impl TwoGrids {
     /// The cells below and above a face of `layout`, as far as they are in the box.
     fn beside(&self, layout: Layout, component: usize, face: [usize; 3]) -> [Option<[usize; 3]>; 2] {
         let (n, is_ring) = (layout.dims.array()[component], self.periodic[component]);
-        let of = |index: Option<usize>| {
+        let at_index = |index: Option<usize>| {
             index.map(|index| {
                 let mut cell = face;
                 cell[component] = index;
@@ -129,7 +129,7 @@ impl TwoGrids {
         let index = face[component];
         let below = index.checked_sub(1).or(is_ring.then_some(n - 1));
         let above = if index < n { Some(index) } else { is_ring.then_some(0) };
-        [of(below), of(above)]
+        [at_index(below), at_index(above)]
     }
 }
 
@@ -172,12 +172,12 @@ impl CutCells {
 
     /// Replaces the velocity on the finer faces of cut cells in `out`. It follows from the `velocity` on the
     /// faces of these cells, whose `cuts` are those of [`faces`](Self::faces).
-    pub fn pass(&mut self, grids: TwoGrids, velocity: &Faces, cuts: &Cuts, out: &mut Faces) {
+    pub fn prolong(&mut self, grids: TwoGrids, velocity: &Faces, cuts: &Cuts, out: &mut Faces) {
         for component in 0..3 {
             let shares = self.shares[component].chunks_exact(grids.finer * grids.finer);
             for (cut, shares) in cuts.faces[component].iter().zip(shares) {
                 let mean = cut.stopped(velocity[component][cut.at as usize]);
-                for (to, share) in grids.parts(component, cut.at).zip(shares) {
+                for (to, share) in grids.finer_faces(component, cut.at).zip(shares) {
                     out[component][to] = mean * share;
                 }
             }
@@ -207,7 +207,7 @@ impl CutCells {
         let is_filled = |(cell, _): &(u32, u16)| {
             let first = grids.first(*cell);
             (0..grids.finer.pow(3))
-                .all(|index| fine.flags[grids.fine_at(grids.within(first, index))] & SOLID != 0)
+                .all(|index| fine.flags[grids.fine_at(grids.finer_cell(first, index))] & SOLID != 0)
         };
         refill(filled, cells.iter().filter(|cell| is_filled(cell)).copied());
         cells.retain(|cell| !is_filled(cell));
@@ -249,7 +249,7 @@ impl CutCells {
             let first = grids.first(cell);
             let at = |by: [usize; 3]| grids.fine_at([0, 1, 2].map(|a| first[a] + by[a]));
             for (index, part) in parts.iter_mut().enumerate() {
-                let is_solid = fine.flags[grids.fine_at(grids.within(first, index))] & SOLID != 0;
+                let is_solid = fine.flags[grids.fine_at(grids.finer_cell(first, index))] & SOLID != 0;
                 *part = if is_solid { NONE } else { index as u8 };
             }
             for ((axis, by), open) in grids.inner().zip(open.iter_mut()) {
@@ -264,20 +264,20 @@ impl CutCells {
             let mut wide = [0.0f32; MOST];
             for (axis, side) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
                 let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
-                for part in 0..finer * finer {
+                for n in 0..finer * finer {
                     let mut by = [0; 3];
-                    (by[axis], by[b], by[c]) = (side * (finer - 1), part % finer, part / finer);
+                    (by[axis], by[b], by[c]) = (side * (finer - 1), n % finer, n / finer);
                     let face = at(by) + side * grids.fine.strides()[axis];
-                    let of = parts[grids.index(by)];
-                    if of != NONE && fine.flags[face] & CLOSED << axis == 0 {
-                        wide[usize::from(of)] += fine.cuts.open(axis, face);
+                    let part = parts[grids.index(by)];
+                    if part != NONE && fine.flags[face] & CLOSED << axis == 0 {
+                        wide[usize::from(part)] += fine.cuts.open(axis, face);
                     }
                 }
             }
             let best = (0..MOST).fold(0, |best, part| if wide[part] > wide[best] { part } else { best });
             // If two parts are equally wide, as beside a body along the diagonal of the cell, the flow uses
             // neither: any choice would favour one side.
-            let rivals = wide.iter().filter(|width| **width > (1.0 - SAME) * wide[best]).count();
+            let rivals = wide.iter().filter(|width| **width > (1.0 - TIE) * wide[best]).count();
             *main = if wide[best] > 0.0 && rivals == 1 { best as u8 } else { NONE };
         });
     }
@@ -311,7 +311,7 @@ impl CutCells {
         candidates.sort_unstable();
         candidates.dedup_by_key(|(at, _)| *at);
         // Whether the flow of the cell around a finer cell uses it.
-        let carries = |at: [usize; 3]| {
+        let is_used = |at: [usize; 3]| {
             let cell = grids.coarse_at(at.map(|x| x / finer)) as u32;
             let index = grids.index(at.map(|x| x % finer));
             fine.flags[grids.fine_at(at)] & SOLID == 0
@@ -325,11 +325,11 @@ impl CutCells {
         refill(shares, (0..of_face * list.len()).map(|_| 0.0));
         list.par_iter_mut().zip(shares.par_chunks_exact_mut(of_face)).for_each(|(found, shares)| {
             let (mut push, mut shut) = (0.0, 0.0);
-            for (at, share) in grids.parts(component, found.cut.at).zip(&mut *shares) {
+            for (at, share) in grids.finer_faces(component, found.cut.at).zip(&mut *shares) {
                 let [below, above] = grids.beside(grids.fine, component, cell_of(grids.fine, at as u32));
-                let joins = [below, above].into_iter().flatten().all(carries);
+                let is_connected = [below, above].into_iter().flatten().all(is_used);
                 let cut = fine.cuts.find(component, at);
-                let open = if joins { cut.map_or(1.0, |cut| cut.open) } else { 0.0 };
+                let open = if is_connected { cut.map_or(1.0, |cut| cut.open) } else { 0.0 };
                 let velocity = cut.map_or_else(
                     || scene.velocity(found.owner, scene.middle_of_face(component, at as u32))[component],
                     |cut| cut.velocity,
@@ -424,8 +424,8 @@ fn balance_cell(grids: TwoGrids, parts: &[u8], open: &[f32], gains: &mut [f64; M
     }
     let links = &links[..open.len()];
     let dot = |a: &[f64; MOST], b: &[f64; MOST]| (0..count).map(|n| a[n] * b[n]).sum::<f64>();
-    let (mut phi, mut rest) = ([0.0; MOST], *gains);
-    let (mut way, mut size) = (rest, dot(&rest, &rest));
+    let (mut phi, mut residual) = ([0.0; MOST], *gains);
+    let (mut direction, mut size) = (residual, dot(&residual, &residual));
     let enough = TOLERANCE * TOLERANCE * size;
     for _ in 0..2 * count {
         if size <= enough || size < 1e-60 {
@@ -433,17 +433,17 @@ fn balance_cell(grids: TwoGrids, parts: &[u8], open: &[f32], gains: &mut [f64; M
         }
         let mut applied = [0.0; MOST];
         for &(a, b, open) in links {
-            let flux = open * (way[a] - way[b]);
+            let flux = open * (direction[a] - direction[b]);
             applied[a] += flux;
             applied[b] -= flux;
         }
-        let step = size / dot(&way, &applied).max(1e-300);
+        let step = size / dot(&direction, &applied).max(1e-300);
         (0..count).for_each(|n| {
-            phi[n] += step * way[n];
-            rest[n] -= step * applied[n];
+            phi[n] += step * direction[n];
+            residual[n] -= step * applied[n];
         });
-        let next = dot(&rest, &rest);
-        (0..count).for_each(|n| way[n] = rest[n] + next / size * way[n]);
+        let next = dot(&residual, &residual);
+        (0..count).for_each(|n| direction[n] = residual[n] + next / size * direction[n]);
         size = next;
     }
     for (value, &(a, b, open)) in inner.iter_mut().zip(links) {
@@ -457,7 +457,7 @@ mod tests {
     use crate::grid::Dims;
 
     #[test]
-    fn parts_of_a_cut_cell_are_balanced_each_by_itself() {
+    fn each_part_of_a_cut_cell_is_balanced_separately() {
         let [coarse, fine] = [[1; 3], [2; 3]].map(|n| Layout::new(Dims::new(n).unwrap()));
         let grids = TwoGrids { finer: 2, coarse, fine, periodic: [false; 3], walls: [[true; 2]; 3] };
         // Nothing connects the left half with the right one, and their total gains differ.

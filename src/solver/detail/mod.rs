@@ -183,7 +183,7 @@ impl Detail {
         coarse: Layout,
         walls: &GhostRules,
     ) {
-        let mut swirls = Swirls::with_places(turbulence, coarse, walls, self.finer, moved);
+        let mut swirls = Swirls::with_coordinates(turbulence, coarse, walls, self.finer, moved);
         swirls.phase = phase;
         self.swirls = Some(Box::new(swirls));
     }
@@ -236,7 +236,7 @@ impl Detail {
                 // Cut cells balance their flow through all their faces.
                 self.walls.ranks().exchange(self.layout, [&mut self.velocity[2]], [0, 1]);
                 self.cut.faces(grids, fine);
-                self.cut.pass(grids, velocity, &obstacles.voxels.cuts, &mut self.velocity);
+                self.cut.prolong(grids, velocity, &obstacles.voxels.cuts, &mut self.velocity);
             }
             let Some(swirls) = &self.swirls else { return cfl };
             let memory =
@@ -245,7 +245,7 @@ impl Detail {
             let found = steps * curl.add(bricks, &mut self.velocity, memory, halt);
             // Faster air than expected may reach further bricks, whose faces lack their velocity.
             let [far, filled] = [found, expected].map(conservative::farthest);
-            if found <= expected || bricks.reach_alike(far, filled) {
+            if found <= expected || bricks.reach_same_bricks(far, filled) {
                 return found;
             }
             expected = 1.1 * found;

@@ -155,9 +155,9 @@ impl Prolong<'_> {
                 let (base, sums) = (&scratch.base[..n + 1], &scratch.sums[0][..n + 2]);
                 let out = &mut u[to..][..finer * n + 1];
                 match finer {
-                    2 => along_own_2(self.weights, base, sums, out),
-                    3 => along_own_3(self.weights, base, sums, out),
-                    _ => along_own_4(self.weights, base, sums, out),
+                    2 => across_x_2(self.weights, base, sums, out),
+                    3 => across_x_3(self.weights, base, sums, out),
+                    _ => across_x_4(self.weights, base, sums, out),
                 }
             }
             let [y, z] = inside;
@@ -274,13 +274,13 @@ fn refine_kernel<S: Simd>(_: S, [p, q]: [Pair; 2], rows: [&[f32]; 5], out: &mut 
     }
 }
 
-each_level! { fn along_own_2(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 2; }
-each_level! { fn along_own_3(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 3; }
-each_level! { fn along_own_4(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = own_kernel, 4; }
+each_level! { fn across_x_2(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = across_x_kernel, 2; }
+each_level! { fn across_x_3(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = across_x_kernel, 3; }
+each_level! { fn across_x_4(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = across_x_kernel, 4; }
 
 /// Faces across x, N for each of `faces` but the last. `sums` begins one cell before the first.
 #[inline(always)]
-fn own_kernel<S: Simd, const N: usize>(
+fn across_x_kernel<S: Simd, const N: usize>(
     _: S,
     weights: &Weights,
     faces: &[f32],

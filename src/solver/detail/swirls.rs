@@ -28,7 +28,7 @@ use fearless_simd::f32x4;
 use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
-use super::wavelet_noise::{Recipe, Tile, mixed};
+use super::wavelet_noise::{Recipe, Tile, split_mix};
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::{Simd, each_level, greatest};
 use crate::solver::advect;
@@ -118,11 +118,11 @@ impl Swirls {
     /// For velocities of `layout` with cells of smoke `finer` times as fine. Coordinates begin where they are.
     pub fn new(params: Turbulence, layout: Layout, walls: &GhostRules, finer: usize) -> Self {
         let moved = [0; GENERATIONS].map(|_| Cells::new(layout.size()));
-        Self::with_places(params, layout, walls, finer, moved)
+        Self::with_coordinates(params, layout, walls, finer, moved)
     }
 
     /// As [`new`](Self::new), with these displacements [`moved`](Self::moved) of the coordinates.
-    pub fn with_places(
+    pub fn with_coordinates(
         params: Turbulence,
         layout: Layout,
         walls: &GhostRules,
@@ -350,18 +350,18 @@ impl Swirls {
     fn frame(&self, generation: usize) -> ([[f32; 3]; 3], [f32; 3]) {
         let births = births(self.phase, generation) as u64;
         let mut state = u64::from(self.params.seed) << 32 ^ (2 * births + generation as u64);
-        let mut chance = || (mixed(&mut state) >> 40) as f32 / (1 << 24) as f32;
-        let origin = self.tile.recipe.cells.map(|n| n as f32 * chance());
+        let mut random = || (split_mix(&mut state) >> 40) as f32 / (1 << 24) as f32;
+        let origin = self.tile.recipe.cells.map(|n| n as f32 * random());
         let mut rotation = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
         if !self.walls.periodic().contains(&true) && !self.scale.contains(&0.0) {
             let q = loop {
-                let q: [f32; 4] = std::array::from_fn(|_| 2.0 * chance() - 1.0);
+                let q: [f32; 4] = std::array::from_fn(|_| 2.0 * random() - 1.0);
                 let size = q.iter().map(|x| x * x).sum::<f32>().sqrt();
                 if (0.1..1.0).contains(&size) {
                     break q.map(|x| x / size);
                 }
             };
-            rotation = turned(q);
+            rotation = rotation_matrix(q);
         }
         let finer = self.finer as f32;
         let columns = [0, 1, 2].map(|a| rotation[a].map(|x| x * self.scale[a] * finer));
@@ -384,12 +384,12 @@ impl Swirls {
             row[..from].fill([0.0; 4]);
             row[to..].fill([0.0; 4]);
             let at = layout.at(from as isize, j, k);
-            let place = Placed {
+            let place = TileMap {
                 columns: columns.map(widened),
                 origin: widened(origin),
                 first: [from, j as usize, k as usize],
             };
-            let weigh = Weighed {
+            let weigh = WeightRule {
                 strength,
                 cap: strength / params.strength * limits[1],
                 least: limits[0],
@@ -445,7 +445,7 @@ fn recipe(params: &Turbulence, cells: [usize; 3], is_flat: [bool; 3], finer: usi
 }
 
 /// The matrix of a unit quaternion.
-fn turned([w, x, y, z]: [f32; 4]) -> [[f32; 3]; 3] {
+fn rotation_matrix([w, x, y, z]: [f32; 4]) -> [[f32; 3]; 3] {
     [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
         [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
@@ -562,7 +562,7 @@ fn mark(layout: Layout, obstacles: &Obstacles, cells: &mut [[f32; 4]]) {
 
 /// From cells of the velocity to those of the tile.
 #[derive(Clone, Copy)]
-struct Placed {
+struct TileMap {
     columns: [[f32; 4]; 3],
     origin: [f32; 4],
     /// Index of the first cell.
@@ -571,7 +571,7 @@ struct Placed {
 
 /// The factors of a weight.
 #[derive(Clone, Copy)]
-struct Weighed {
+struct WeightRule {
     strength: f32,
     /// Greatest weight \[m/s\].
     cap: f32,
@@ -612,7 +612,7 @@ fn add_up_kernel<S: Simd>(s: S, cells: &[[f32; 4]], sum: &mut [f64; 3]) {
 
 each_level! {
     fn pack_row(
-        layout: Layout, fields: [&[[f32; 4]]; 2], at: usize, place: Placed, weigh: Weighed, out: &mut [[f32; 4]],
+        layout: Layout, fields: [&[[f32; 4]]; 2], at: usize, place: TileMap, weigh: WeightRule, out: &mut [[f32; 4]],
     ) = pack_kernel;
 }
 
@@ -622,8 +622,8 @@ fn pack_kernel<S: Simd>(
     layout: Layout,
     [moved, means]: [&[[f32; 4]]; 2],
     at: usize,
-    Placed { columns, origin, first }: Placed,
-    Weighed { strength, cap, least, stretch }: Weighed,
+    TileMap { columns, origin, first }: TileMap,
+    WeightRule { strength, cap, least, stretch }: WeightRule,
     out: &mut [[f32; 4]],
 ) {
     let n = out.len();

@@ -148,7 +148,7 @@ impl Tile {
 fn component(recipe: &Recipe, octave: u32, c: usize, spacing: f32) -> Vec<f32> {
     let points = recipe.cells.map(|n| (2 * (0.5 * n as f32 / spacing).round() as usize).max(FEWEST));
     let mut state = u64::from(recipe.seed) << 16 | u64::from(octave) << 8 | c as u64;
-    let random: Vec<f32> = (0..points.iter().product()).map(|_| chance(&mut state)).collect();
+    let random: Vec<f32> = (0..points.iter().product()).map(|_| random(&mut state)).collect();
     let mut coarse = random.clone();
     for axis in 0..3 {
         coarse = along(&coarse, points, axis, points[axis], smoothed);
@@ -163,10 +163,10 @@ fn component(recipe: &Recipe, octave: u32, c: usize, spacing: f32) -> Vec<f32> {
 }
 
 /// The next pseudo-random number, with mean 0 and variance 1 (the sum of four numbers of SplitMix64).
-fn chance(state: &mut u64) -> f32 {
+fn random(state: &mut u64) -> f32 {
     let mut sum = 0.0;
     for _ in 0..2 {
-        let bits = mixed(state);
+        let bits = split_mix(state);
         for half in [bits >> 40, bits << 32 >> 40] {
             sum += half as f32 / (1 << 23) as f32 - 1.0;
         }
@@ -175,7 +175,7 @@ fn chance(state: &mut u64) -> f32 {
 }
 
 /// The next 64 bits of SplitMix64.
-pub fn mixed(state: &mut u64) -> u64 {
+pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -317,7 +317,7 @@ mod tests {
     fn a_band_has_hardly_any_long_waves() {
         let cells = [32, 16, 32];
         let mut state = 1;
-        let mut white: Vec<f32> = (0..16 * 8 * 16).map(|_| chance(&mut state)).collect();
+        let mut white: Vec<f32> = (0..16 * 8 * 16).map(|_| random(&mut state)).collect();
         let mut shape = [16, 8, 16];
         for axis in 0..3 {
             white = along(&white, shape, axis, cells[axis], spline);

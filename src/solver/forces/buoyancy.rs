@@ -59,20 +59,20 @@ impl Buoyancy<'_> {
         let n = self.layout.dims.array()[self.axis] as isize;
         let cell = |i: isize| if is_periodic { i.rem_euclid(n) } else { i.clamp(0, n - 1) };
         let [[first_x, end_x], ys] = along;
-        let mut held_below = 0..0;
+        let mut occupied_below = 0..0;
         for j in ys[0]..ys[1] {
             // Faces of cells that may be occupied, and the buoyancy of the cells below them and above.
             let (faces, rows) = match self.axis {
                 0 => {
                     let cells = &mut here[..nx + 2];
-                    let held = self.row(j, k, &mut cells[1..=nx]);
+                    let occupied = self.row(j, k, &mut cells[1..=nx]);
                     (cells[0], cells[nx + 1]) =
                         if is_periodic { (cells[nx], cells[1]) } else { (cells[1], cells[nx]) };
-                    let touches_side = held.start == 0 || held.end == nx;
-                    let faces = match held {
-                        held if held.is_empty() => 0..0,
+                    let touches_side = occupied.start == 0 || occupied.end == nx;
+                    let faces = match occupied {
+                        occupied if occupied.is_empty() => 0..0,
                         _ if is_periodic && touches_side => 0..nx + 1,
-                        held => held.start..held.end + 1,
+                        occupied => occupied.start..occupied.end + 1,
                     };
                     let faces = faces.start.max(first_x as usize)..faces.end.min(end_x as usize);
                     let shifted = faces.start + 1..faces.end + 1;
@@ -80,16 +80,16 @@ impl Buoyancy<'_> {
                 }
                 axis => {
                     if axis == 2 {
-                        held_below = self.row(j, cell(k - 1), &mut below[..nx]);
+                        occupied_below = self.row(j, cell(k - 1), &mut below[..nx]);
                     } else if j == ys[0] {
-                        held_below = self.row(cell(j - 1), k, &mut below[..nx]);
+                        occupied_below = self.row(cell(j - 1), k, &mut below[..nx]);
                     } else {
                         std::mem::swap(below, here);
                     }
                     let [j, k] = if axis == 1 { [cell(j), k] } else { [j, cell(k)] };
-                    let held = self.row(j, k, &mut here[..nx]);
-                    let faces = joined(&held_below, &held);
-                    held_below = held;
+                    let occupied = self.row(j, k, &mut here[..nx]);
+                    let faces = joined(&occupied_below, &occupied);
+                    occupied_below = occupied;
                     (faces.clone(), [below.get(faces.clone()), here.get(faces)])
                 }
             };

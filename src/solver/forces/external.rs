@@ -435,7 +435,7 @@ struct Batch {
     /// Component of the force.
     vector: [f32; RUN],
     /// Share of the component that the force changes.
-    hold: [f32; RUN],
+    share: [f32; RUN],
 }
 
 /// One force on the faces of one component.
@@ -473,7 +473,7 @@ impl Pass<'_> {
 
     /// Computes weights and vectors of `count` faces from `at` = (i, j, k) on.
     fn batch(&self, at: [usize; 3], scalars: &[[f32; 4]], count: usize) -> Batch {
-        let mut batch = Batch { weight: [1.0; RUN], vector: [0.0; RUN], hold: [1.0; RUN] };
+        let mut batch = Batch { weight: [1.0; RUN], vector: [0.0; RUN], share: [1.0; RUN] };
         if let Some(cover) = self.cover() {
             let run = cover.row(at[1] as isize, at[2] as isize);
             batch.weight[..count].copy_from_slice(&run.weights[at[0] - run.first..][..count]);
@@ -496,7 +496,7 @@ impl Pass<'_> {
         if first < end {
             let batch = self.batch([first, j as usize, k as usize], scalars, end - first);
             for n in 0..end - first {
-                let rate = rate * self.dt * batch.weight[n] * batch.hold[n];
+                let rate = rate * self.dt * batch.weight[n] * batch.share[n];
                 let to = first - range.start + n;
                 pull.rate[to] += rate;
                 pull.target[to] += rate * batch.vector[n];
@@ -576,14 +576,14 @@ impl Pass<'_> {
         let (c, [y, z]) = (self.component, [apart(1, at[1]), apart(2, at[2])]);
         for n in 0..count {
             let d = [apart(0, at[0] + n), y, z];
-            let own = cross(axis, d);
-            let around = images.iter().fold(own, |nearest, image| {
-                let other = [0, 1, 2].map(|a| own[a] - image[a]);
-                if squared(other) < squared(nearest) { other } else { nearest }
+            let direct = cross(axis, d);
+            let around = images.iter().fold(direct, |nearest, image| {
+                let shifted = [0, 1, 2].map(|a| direct[a] - image[a]);
+                if squared(shifted) < squared(nearest) { shifted } else { nearest }
             });
             let squared = squared(around);
             batch.vector[n] = 2.0 * strength * radius * around[c] / (radius * radius + squared);
-            batch.hold[n] = if squared > 0.0 { around[c] * around[c] / squared } else { 0.0 };
+            batch.share[n] = if squared > 0.0 { around[c] * around[c] / squared } else { 0.0 };
         }
     }
 }

@@ -97,7 +97,7 @@ impl FreeSides {
 
     /// Changes the velocity on open sides so that the projection that follows takes φ there into account.
     /// `pressure` is that of the step before, if it is kept.
-    pub fn hold(&mut self, velocity: &mut Faces, pressure: Option<&[f32]>) {
+    pub fn apply_potential(&mut self, velocity: &mut Faces, pressure: Option<&[f32]>) {
         self.gather(velocity);
         let Self { layout, sides, sources, .. } = self;
         let (n, strides) = (layout.dims.array(), layout.strides());
@@ -105,23 +105,23 @@ impl FreeSides {
             let [b, c] = next_axes(side.axis);
             let count = points_along(n[b]);
             let at_side = side.end as f32 * n[side.axis] as f32;
-            let part = side.part(*layout);
-            let near = part.map(|[from, to]| from / BRICK..to.div_ceil(BRICK) + 1);
+            let own = side.own_faces(*layout);
+            let near = own.map(|[from, to]| from / BRICK..to.div_ceil(BRICK) + 1);
             side.points.par_iter_mut().enumerate().for_each(|(point, value)| {
                 let [p, q] = [point % count, point / count];
                 if near[0].contains(&p) && near[1].contains(&q) {
                     let mut at = [at_side; 3];
-                    at[b] = place(p, n[b]);
-                    at[c] = place(q, n[c]);
+                    at[b] = point_coordinate(p, n[b]);
+                    at[c] = point_coordinate(q, n[c]);
                     *value = potential(at, sources);
                 }
             });
             let (low, inside) = side.positions(*layout);
             let field = &mut velocity[side.axis];
-            for [p, q] in faces(part) {
+            for [p, q] in faces(own) {
                 let value = &mut side.values[p + q * n[b]];
                 let at = p * strides[b] + q * strides[c];
-                value[0] = between(&side.points, count, [(p, n[b]), (q, n[c])]);
+                value[0] = interpolate(&side.points, count, [(p, n[b]), (q, n[c])]);
                 value[1] = pressure.map_or(0.0, |field| 0.5 * (field[low.0 + at] + field[inside + at]));
                 field[low.1 + at] += [2.0, -2.0][side.end] * value[0];
             }
@@ -135,7 +135,7 @@ impl FreeSides {
         for side in &self.sides {
             let [b, c] = next_axes(side.axis);
             let ((ghost, _), inside) = side.positions(self.layout);
-            for [p, q] in faces(side.part(self.layout)) {
+            for [p, q] in faces(side.own_faces(self.layout)) {
                 let [value, before] = side.values[p + q * n[b]];
                 let at = p * strides[b] + q * strides[c];
                 pressure[ghost + at] = 2.0 * (keep * before + add * value) - pressure[inside + at];
@@ -221,7 +221,7 @@ impl FreeSides {
 
 impl Side {
     /// The faces of the side that this rank computes, as ranges along the two other axes.
-    fn part(&self, layout: Layout) -> [[usize; 2]; 2] {
+    fn own_faces(&self, layout: Layout) -> [[usize; 2]; 2] {
         let (n, [low, high]) = (layout.dims.array(), layout.cell_planes());
         if self.axis == 2 && [low != 0, high != n[2]][self.end] {
             return [[0; 2]; 2];
@@ -252,16 +252,16 @@ fn points_along(n: usize) -> usize {
 }
 
 /// Coordinate of a point \[cells\].
-fn place(point: usize, n: usize) -> f32 {
+fn point_coordinate(point: usize, n: usize) -> f32 {
     (point * BRICK).min(n) as f32
 }
 
 /// Interpolates between the points around the middle of a face. Each index comes with the number of cells
 /// along its axis.
-fn between(points: &[f32], count: usize, [p, q]: [(usize, usize); 2]) -> f32 {
+fn interpolate(points: &[f32], count: usize, [p, q]: [(usize, usize); 2]) -> f32 {
     let near = |(index, n): (usize, usize)| {
         let low = index / BRICK;
-        let (a, b) = (place(low, n), place(low + 1, n));
+        let (a, b) = (point_coordinate(low, n), point_coordinate(low + 1, n));
         (low, (index as f32 + 0.5 - a) / (b - a))
     };
     let ((i, x), (j, y)) = (near(p), near(q));

@@ -121,7 +121,7 @@ impl Projector {
     }
 
     /// Whether the method is iterative. The caller then measures the velocity before the projection.
-    pub fn iterates(&self) -> bool {
+    pub fn is_iterative(&self) -> bool {
         !matches!(self, Self::Direct(_))
     }
 

@@ -67,14 +67,14 @@ impl GhostRules {
 
     /// Slows entering air towards the velocity of outside air. Stores the velocities that the air had across
     /// the open sides in `before`. `steps` is Δt/h.
-    pub fn slow_backflow(&self, velocity: &mut Faces, steps: f32, had: &mut Vec<f32>) {
-        had.clear();
+    pub fn slow_backflow(&self, velocity: &mut Faces, steps: f32, before: &mut Vec<f32>) {
+        before.clear();
         for opening in self.openings() {
             let mean = opening.inwards * self.mean(&opening, velocity, opening.axis);
             let outside = mean.max(0.0);
             let side = Layer { layout: self.layout(), axis: opening.axis, at: opening.face };
             let field = &mut velocity[opening.axis];
-            had.extend(side.values(field));
+            before.extend(side.values(field));
             side.each_line(None, field, |_, line| {
                 for value in line {
                     let entering = opening.inwards * *value;
@@ -88,15 +88,15 @@ impl GhostRules {
     }
 
     /// Undoes [`slow_backflow`](Self::slow_backflow).
-    pub fn restore_backflow(&self, mut had: &[f32], velocity: &mut Faces) {
+    pub fn restore_backflow(&self, mut before: &[f32], velocity: &mut Faces) {
         for opening in self.openings() {
             let side = Layer { layout: self.layout(), axis: opening.axis, at: opening.face };
             let [width, count] = side.size(None);
             let [first, end] = side.lines(count);
             let values;
-            (values, had) = had.split_at(width * (end - first));
+            (values, before) = before.split_at(width * (end - first));
             side.each_line(None, &mut velocity[opening.axis], |j, line| {
-                line.zip(&values[(j - first) * width..]).for_each(|(value, had)| *value = *had);
+                line.zip(&values[(j - first) * width..]).for_each(|(value, before)| *value = *before);
             });
         }
     }

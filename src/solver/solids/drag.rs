@@ -255,19 +255,19 @@ impl Search<'_> {
     fn velocity(&self, component: usize, work: &mut Work, links: &mut [Links<1>; 3]) {
         self.find_stops(Some(component), work);
         for (axis, links) in links.iter_mut().enumerate() {
-            let whole = own(&mut work.stops[component][axis]).chunk_by(|a, b| a.0 == b.0);
+            let whole = unlocked(&mut work.stops[component][axis]).chunk_by(|a, b| a.0 == b.0);
             let whole = whole.map(|sides| (sides[0].0, self.link(component, axis, sides)));
             links.set(self.scene.frame.layout, self.ranks, axis, self.ranges[component], whole);
         }
     }
 
-    /// Finds the points whose lines a surface cuts along the three axes, in order. `of` is a component, or
+    /// Finds the points whose lines a surface cuts along the three axes, in order. `quantity` is a component, or
     /// none for the temperature.
-    fn find_stops(&self, of: Option<usize>, work: &mut Work) {
+    fn find_stops(&self, quantity: Option<usize>, work: &mut Work) {
         let Work { last, stops, scratch, .. } = work;
-        let stops = &mut stops[of.unwrap_or(3)];
+        let stops = &mut stops[quantity.unwrap_or(3)];
         for (axis, stops) in stops.iter_mut().enumerate() {
-            own(stops).retain(|stop| !last.is_stale(&self.scene, self.below(stop, of, axis)));
+            unlocked(stops).retain(|stop| !last.is_stale(&self.scene, self.below(stop, quantity, axis)));
         }
         last.each_stale(&self.scene, |block| {
             let mut mine = scratch.mine();
@@ -275,37 +275,38 @@ impl Search<'_> {
             if !self.scene.near_surface(block, near) {
                 return;
             }
-            let [low, high] = self.scene.range(block, self.range(of));
-            let offset = [0, 1, 2].map(|a| if of == Some(a) { 0.0 } else { 0.5 });
+            let [low, high] = self.scene.range(block, self.range(quantity));
+            let offset = [0, 1, 2].map(|a| if quantity == Some(a) { 0.0 } else { 0.5 });
             self.scene.sample(near, [low, high.map(|x| x + 1)], offset, distances);
             for axis in 0..3 {
-                self.block((near, distances), block, of, axis, cuts);
-                let ends = cuts.iter().flat_map(|cut| [0, 1].map(|high| self.stop(cut, of, axis, high)));
+                self.block((near, distances), block, quantity, axis, cuts);
+                let ends =
+                    cuts.iter().flat_map(|cut| [0, 1].map(|high| self.stop(cut, quantity, axis, high)));
                 stops[axis].lock().unwrap_or_else(PoisonError::into_inner).extend(ends);
             }
         });
         for stops in stops {
-            leave_room(own(stops));
-            own(stops).sort_unstable_by_key(|(at, side, _)| in_order(at, *side));
+            leave_room(unlocked(stops));
+            unlocked(stops).sort_unstable_by_key(|(at, side, _)| sort_key(at, *side));
         }
     }
 
     /// Stop of the lower (`high` = 0) or upper point of a cut link.
-    fn stop(&self, cut: &Crossing, of: Option<usize>, axis: usize, high: usize) -> Stop {
-        (self.end(cut, of, axis, high), 1 - high, cut.holds[high])
+    fn stop(&self, cut: &Crossing, quantity: Option<usize>, axis: usize, high: usize) -> Stop {
+        (self.end(cut, quantity, axis, high), 1 - high, cut.holds[high])
     }
 
     /// The points of a component, or the cells.
-    fn range(&self, of: Option<usize>) -> [[isize; 2]; 3] {
+    fn range(&self, quantity: Option<usize>) -> [[isize; 2]; 3] {
         let cells = self.scene.frame.layout.dims.array().map(|n| [0, n as isize]);
-        of.map_or(cells, |component| self.ranges[component])
+        quantity.map_or(cells, |component| self.ranges[component])
     }
 
     /// The lower (`high` = 0) or upper point of a cut link.
-    fn end(&self, cut: &Crossing, of: Option<usize>, axis: usize, high: usize) -> [isize; 3] {
+    fn end(&self, cut: &Crossing, quantity: Option<usize>, axis: usize, high: usize) -> [isize; 3] {
         let mut at = cut.below;
         if high == 1 {
-            let [from, to] = self.range(of)[axis];
+            let [from, to] = self.range(quantity)[axis];
             at[axis] = if at[axis] + 1 == to { from } else { at[axis] + 1 };
         }
         at
@@ -313,9 +314,9 @@ impl Search<'_> {
 
     /// The cell of the lower point of a cut link, or the cell above it if the point is a face, from one of
     /// its stops.
-    fn below(&self, &(mut at, side, _): &Stop, of: Option<usize>, axis: usize) -> [usize; 3] {
+    fn below(&self, &(mut at, side, _): &Stop, quantity: Option<usize>, axis: usize) -> [usize; 3] {
         if side == 0 {
-            let [from, to] = self.range(of)[axis];
+            let [from, to] = self.range(quantity)[axis];
             at[axis] = if at[axis] == from { to } else { at[axis] } - 1;
         }
         at.map(|x| x as usize)
@@ -343,12 +344,12 @@ impl Search<'_> {
         &self,
         (near, distances): (&[u16], &Distances),
         block: [usize; 3],
-        of: Option<usize>,
+        quantity: Option<usize>,
         axis: usize,
         cuts: &mut Vec<Crossing>,
     ) {
         cuts.clear();
-        let range = self.range(of);
+        let range = self.range(quantity);
         let [low, high] = self.scene.range(block, range);
         let last = range[axis][1] - 1;
         for at in points(low, high) {
@@ -365,8 +366,8 @@ impl Search<'_> {
                 continue;
             }
             let points = [(at, at), (next, place)]
-                .map(|(at, place)| self.point((near, distances.at(at)), of, at, place));
-            cuts.extend(self.cut(near, of, axis, points).map(|holds| Crossing { below: at, holds }));
+                .map(|(at, place)| self.point((near, distances.at(at)), quantity, at, place));
+            cuts.extend(self.cut(near, quantity, axis, points).map(|holds| Crossing { below: at, holds }));
         }
     }
 
@@ -374,18 +375,18 @@ impl Search<'_> {
     fn point(
         &self,
         (near, distance): (&[u16], f32),
-        of: Option<usize>,
+        quantity: Option<usize>,
         at: [isize; 3],
         place: [isize; 3],
     ) -> Point {
         let h = self.scene.frame.h;
-        let middle = [0, 1, 2].map(|a| (at[a] as f32 + if of == Some(a) { 0.0 } else { 0.5 }) * h);
+        let middle = [0, 1, 2].map(|a| (at[a] as f32 + if quantity == Some(a) { 0.0 } else { 0.5 }) * h);
         let layout = self.scene.frame.layout;
-        let is_open = match of {
+        let is_open = match quantity {
             Some(component) => self.voxels.open(layout, component, place) > 0.0,
             None => self.voxels.flags[layout.at(place[0], place[1], place[2])] & SOLID == 0,
         };
-        let is_held = || self.holds(of, self.scene.nearest(near, middle).1);
+        let is_held = || self.holds(quantity, self.scene.nearest(near, middle).1);
         let is_air = is_open && (distance > 0.0 || !is_held());
         Point { middle, distance, is_air, is_solid: distance <= 0.0 }
     }
@@ -395,8 +396,8 @@ impl Search<'_> {
     }
 
     /// Whether a solid holds the velocity, or the temperature, of the air at its surface.
-    fn holds(&self, of: Option<usize>, owner: u16) -> bool {
-        of.map_or(self.temperature(owner).is_some(), |_| self.sticks(owner))
+    fn holds(&self, quantity: Option<usize>, owner: u16) -> bool {
+        quantity.map_or(self.temperature(owner).is_some(), |_| self.sticks(owner))
     }
 
     fn temperature(&self, owner: u16) -> Option<f32> {
@@ -407,7 +408,7 @@ impl Search<'_> {
     fn cut(
         &self,
         near: &[u16],
-        of: Option<usize>,
+        quantity: Option<usize>,
         axis: usize,
         ends: [Point; 2],
     ) -> Option<[Option<(f32, u16)>; 2]> {
@@ -431,7 +432,7 @@ impl Search<'_> {
             // A closed face without a surface before it is itself the wall.
             let (theta, owner) =
                 seen[end].unwrap_or_else(|| (1.0, self.scene.nearest(near, ends[1 - end].middle).1));
-            (ends[end].is_air && self.holds(of, owner)).then_some((theta.max(NEAREST), owner))
+            (ends[end].is_air && self.holds(quantity, owner)).then_some((theta.max(NEAREST), owner))
         }))
     }
 
@@ -441,15 +442,18 @@ impl Search<'_> {
         if self.hold_temperature() {
             self.find_stops(None, work);
         } else {
-            work.stops[3].iter_mut().for_each(|stops| own(stops).clear());
+            work.stops[3].iter_mut().for_each(|stops| unlocked(stops).clear());
         }
         for (axis, links) in links.iter_mut().enumerate() {
             let Work { stops, touches, .. } = &mut *work;
-            let held = own(&mut stops[3][axis]).iter().filter_map(|&(at, side, held)| {
+            let held = unlocked(&mut stops[3][axis]).iter().filter_map(|&(at, side, held)| {
                 Some(Touch { at, side, order: u32::MAX, meets: Meets::Wall(held?) })
             });
-            refill(touches, self.narrow(axis).chain(self.beneath(axis)).chain(held));
-            touches.sort_unstable_by_key(|touch| (in_order(&touch.at, touch.side), touch.order));
+            refill(
+                touches,
+                self.cells_beside_cut_faces(axis).chain(self.solid_cells_at_sides(axis)).chain(held),
+            );
+            touches.sort_unstable_by_key(|touch| (sort_key(&touch.at, touch.side), touch.order));
             let whole = touches.chunk_by(|a, b| a.at == b.at);
             let whole = whole.map(|sides| (sides[0].at, self.warm_link(sides)));
             links.set(self.scene.frame.layout, self.ranks, axis, self.range(None), whole);
@@ -462,7 +466,7 @@ impl Search<'_> {
     }
 
     /// Yields the cells beside faces that are not wholly open, with their side and open fraction.
-    fn narrow(&self, axis: usize) -> impl Iterator<Item = Touch> {
+    fn cells_beside_cut_faces(&self, axis: usize) -> impl Iterator<Item = Touch> {
         let Frame { layout, periodic, .. } = self.scene.frame;
         let n = layout.dims.array()[axis] as isize;
         self.voxels.cuts.faces[axis].iter().flat_map(move |cut| {
@@ -481,7 +485,7 @@ impl Search<'_> {
     /// Yields the cells inside solids next to a side of the box across `axis`, closed towards that side.
     /// Otherwise they would take heat from a wall or an inflow: it would be counted in the budget and in the heat
     /// flux of the side, and then cleared with these cells.
-    fn beneath(&self, axis: usize) -> impl Iterator<Item = Touch> {
+    fn solid_cells_at_sides(&self, axis: usize) -> impl Iterator<Item = Touch> {
         let Frame { layout, periodic, .. } = self.scene.frame;
         let ends = if periodic[axis] { 0..0 } else { 0..2 };
         ends.flat_map(move |side| {
@@ -607,12 +611,12 @@ struct Touch {
 }
 
 /// Sort key: planes, then rows, then cells; below comes before above.
-fn in_order(at: &[isize; 3], side: usize) -> (isize, isize, isize, usize) {
+fn sort_key(at: &[isize; 3], side: usize) -> (isize, isize, isize, usize) {
     (at[2], at[1], at[0], side)
 }
 
 /// Returns a list that no other thread uses at this moment.
-fn own<T>(list: &mut Mutex<T>) -> &mut T {
+fn unlocked<T>(list: &mut Mutex<T>) -> &mut T {
     list.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 

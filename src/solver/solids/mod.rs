@@ -118,7 +118,7 @@ impl Solid {
     /// Rotation at `time` as a unit quaternion x, y, z, w. A body of revolution about its spin axis keeps its
     /// initial rotation.
     pub fn rotation_at(&self, time: f64) -> [f32; 4] {
-        if self.turns_in_itself() {
+        if self.spins_about_its_symmetry_axis() {
             return self.rotation;
         }
         let spin = Vector3::from(self.spin.map(f64::from));
@@ -129,7 +129,7 @@ impl Solid {
     }
 
     /// Whether the spin changes nothing visible: a body of revolution about its spin axis.
-    fn turns_in_itself(&self) -> bool {
+    fn spins_about_its_symmetry_axis(&self) -> bool {
         let spin = Vector3::from(self.spin);
         match &self.shape {
             _ if self.spin == [0.0; 3] => true,
@@ -152,7 +152,7 @@ impl Solid {
     pub fn pose(&self, time: f64, dt: f32) -> SolidPose {
         let still = [0.0; 3];
         let [spin, surface_velocity] =
-            if self.turns_in_itself() { [still, self.spin] } else { [self.spin, still] };
+            if self.spins_about_its_symmetry_axis() { [still, self.spin] } else { [self.spin, still] };
         SolidPose {
             shape: Arc::new(self.shape.clone()),
             position: self.position_at(time),
@@ -181,7 +181,7 @@ impl Solid {
     /// Extent along each axis, down and up, from its position \[m\], in its rotation or in any that its spin
     /// may reach.
     pub fn extent(&self) -> [[f32; 3]; 2] {
-        if !self.turns_in_itself() {
+        if !self.spins_about_its_symmetry_axis() {
             let radius = self.scale * self.shape.bounding_radius();
             return [[-radius; 3], [radius; 3]];
         }

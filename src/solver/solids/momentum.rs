@@ -75,7 +75,7 @@ impl Momentum {
     pub fn add(&mut self, arms: Arms, solid: u16, component: usize, face: u32, gained: f64) {
         let solid = usize::from(solid);
         self.linear[solid][component] += gained;
-        let arm = arms.of(solid, component, face);
+        let arm = arms.arm(solid, component, face);
         let [next, last] = [(component + 1) % 3, (component + 2) % 3];
         // r × e: along the next axis it is that of the one after it.
         self.angular[solid][next] += arm[last] * gained;
@@ -85,7 +85,7 @@ impl Momentum {
 
 impl Arms<'_> {
     /// From the position of a solid to a face of `component` \[m\]; around a periodic axis the shorter way.
-    fn of(self, solid: usize, component: usize, face: u32) -> [f64; 3] {
+    fn arm(self, solid: usize, component: usize, face: u32) -> [f64; 3] {
         let Frame { layout, h, periodic, .. } = self.frame;
         let (at, n, position) = (cell_of(layout, face), layout.dims.array(), self.poses[solid].position);
         [0, 1, 2].map(|a| {

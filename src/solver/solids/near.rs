@@ -113,7 +113,7 @@ impl Shift {
 
     /// Displacement of a point that moves with the solid \[cells\]. In a periodic box the nearest image of
     /// the solid moves it.
-    fn of(&self, place: [f32; 3], bounds: &SampleBounds) -> [f32; 3] {
+    fn displacement_at(&self, place: [f32; 3], bounds: &SampleBounds) -> [f32; 3] {
         let Some((turn, center)) = &self.back else { return self.along };
         let from = [0, 1, 2].map(|a| {
             let from = place[a] - center[a];
@@ -263,10 +263,10 @@ pub(super) fn index_of(layout: Layout, at: usize) -> [isize; 3] {
 /// Returns the advected value of a cell near the solid `owner`.
 fn advected(layout: Layout, input: &WalkInput, field: &[[f32; 4]], at: usize, owner: usize) -> [f32; 4] {
     let (start, shift) = (index_of(layout, at), &input.shifts[owner]);
-    let drift = shift.of(start.map(|x| x as f32), input.bounds);
+    let drift = shift.displacement_at(start.map(|x| x as f32), input.bounds);
     let departure = [0, 1, 2].map(|a| start[a] as f32 - (input.back[at][a] - drift[a]));
     let (end, cell) = walk(layout, input.bounds, input.after, start, departure);
-    let drift = shift.of(end, input.bounds);
+    let drift = shift.displacement_at(end, input.bounds);
     let end = [0, 1, 2].map(|a| end[a] - drift[a]);
     let side = shift.is_some().then(|| SolidSide {
         pose: &input.poses[owner],
@@ -289,8 +289,8 @@ struct SolidSide<'a> {
 impl SolidSide<'_> {
     /// Whether a cell was on this side at the beginning of the step. It was if the normal of the nearest
     /// surface faces the same way.
-    fn had(&self, cell: [f32; 3]) -> bool {
-        let drift = self.shift.of(cell, self.input.bounds);
+    fn contained(&self, cell: [f32; 3]) -> bool {
+        let drift = self.shift.displacement_at(cell, self.input.bounds);
         let then = [0, 1, 2].map(|a| cell[a] + drift[a]);
         let (here, there) = (self.normal(self.cell), self.normal(then));
         let dot = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| a[i] * b[i]).sum::<f32>();
@@ -390,9 +390,9 @@ fn sample(
     let index = |c: usize| [0, 1, 2].map(|a| corner[a] + (c >> a & 1) as f32);
     let near = set(&|c| (0..3).all(|a| along(c, a) > TIE));
     let closed = |c: usize, a: usize| closed(c, a) || near >> (c ^ 1 << a) & 1 == 0;
-    let free = near & set(&|c| flags[place(c)] & SOLID == 0 && is_own(bounds, index(c)));
+    let free = near & set(&|c| flags[place(c)] & SOLID == 0 && has_own_value(bounds, index(c)));
     let ended = free & set(&|c| index(c) == cell.map(|x| x as f32));
-    let is_there = |c: usize| side.is_none_or(|side| side.had(index(c)));
+    let is_there = |c: usize| side.is_none_or(|side| side.contained(index(c)));
     let mut left = if side.is_none() && ended != 0 { ended } else { free };
     let mut chosen = 0;
     while left != 0 && chosen == 0 {
@@ -436,9 +436,9 @@ fn wider(
     let counts = |c: &usize| {
         let cell = [0, 1, 2].map(|a| low[a] + index(*c)[a] as f32 + images[a]);
         (0..3).all(|a| along(*c, a) > TIE)
-            && is_own(input.bounds, cell)
+            && has_own_value(input.bounds, cell)
             && input.before[place(*c)] & SOLID == 0
-            && side.is_none_or(|side| side.had(cell))
+            && side.is_none_or(|side| side.contained(cell))
     };
     let free = (0..27).filter(counts).fold(0u32, |set, c| set | 1 << c);
     let has = |set: u32, c: usize| set >> c & 1 == 1;
@@ -467,7 +467,7 @@ fn wider(
 
 /// Whether a cell has a value of its own, not a copy of another. A ghost behind a wall repeats an inner cell,
 /// which may lie on another side of a solid than the ghost seems to.
-fn is_own(bounds: &SampleBounds, cell: [f32; 3]) -> bool {
+fn has_own_value(bounds: &SampleBounds, cell: [f32; 3]) -> bool {
     (0..3).all(|a| bounds.period[a] > 0.0 || (bounds.low[a]..=bounds.high[a]).contains(&cell[a]))
 }
 

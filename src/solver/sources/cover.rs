@@ -113,14 +113,14 @@ impl Cover {
     pub fn cells(grid: &Grid, region: &Region) -> Self {
         let mut cover = Self::new(grid, region, None);
         if let Some(volume) = region.volume_within(grid) {
-            cover.hold(volume / f64::from(grid.h).powi(3));
+            cover.scale_to(volume / f64::from(grid.h).powi(3));
         }
         cover
     }
 
     /// Scales the shares of the partly covered cells, to 1 at most, so that the sum over all cells is
     /// `cells`.
-    fn hold(&mut self, cells: f64) {
+    fn scale_to(&mut self, cells: f64) {
         let of_whole = self.weights.iter().filter(|weight| **weight == 1.0).count() as f64;
         let of_parts: f64 = self.weights.iter().filter(|weight| **weight < 1.0).map(|w| f64::from(*w)).sum();
         let scale = (cells - of_whole) / of_parts;
@@ -333,9 +333,9 @@ impl<'a> Stencil<'a> {
         let mut sum = [0.0; 4];
         for image in &self.images {
             let mut p = [0, 1, 2].map(|a| face[a] - image[a] - self.position[a]);
-            let away = self.moment(p, |by| if inwards * by[axis] > 0.0 { 1.0 } else { 0.0 });
+            let away = self.weighted_share(p, |by| if inwards * by[axis] > 0.0 { 1.0 } else { 0.0 });
             p[axis] -= 0.5 * inwards * self.grid.h;
-            let before = self.moment(p, |by| inwards * by[axis] / self.grid.h + 0.5);
+            let before = self.weighted_share(p, |by| inwards * by[axis] / self.grid.h + 0.5);
             (0..4).for_each(|c| sum[c] = (sum[c] + away[c] + before[c]).min(1.0));
         }
         sum
@@ -343,7 +343,7 @@ impl<'a> Stencil<'a> {
 
     /// Mean over the cell around `p` of its shares times `weight`, a function of the position relative to `p`
     /// whose mean is ½.
-    fn moment(&self, p: [f32; 3], weight: impl Fn([f32; 3]) -> f32) -> [f32; 4] {
+    fn weighted_share(&self, p: [f32; 3], weight: impl Fn([f32; 3]) -> f32) -> [f32; 4] {
         match self.distance(p) {
             d if d > 0.87 * self.grid.h => [0.0; 4],
             d if d < -0.87 * self.grid.h => [0.5; 4],

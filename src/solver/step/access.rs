@@ -1,6 +1,6 @@
 //! Access of programs to a solver between steps.
 
-use super::{Solver, apart, finite};
+use super::{Solver, finite, offset_by};
 use crate::grid::{Faces, Layout};
 use crate::solver::forces::external::Force;
 use crate::solver::invalid_value::InvalidValue;
@@ -183,7 +183,7 @@ impl Solver {
     pub fn poses(&self) -> Vec<SolidPose> {
         let (poses, corner) = (self.fields.obstacles.iter().flat_map(|o| &o.poses), self.config.corner());
         let shown =
-            |pose: &SolidPose| SolidPose { position: apart(pose.position, corner, 1.0), ..pose.clone() };
+            |pose: &SolidPose| SolidPose { position: offset_by(pose.position, corner, 1.0), ..pose.clone() };
         poses.map(shown).collect()
     }
 
@@ -286,9 +286,9 @@ impl Solver {
     /// As of [`Self::set_solids`].
     pub fn guide_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
         let present = self.solids();
-        let alike =
+        let same_bodies =
             present.len() == solids.len() && present.iter().zip(&solids).all(|(a, b)| a.is_body_of(b));
-        if !alike || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
+        if !same_bodies || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
             return self.set_solids(solids);
         }
         self.solids = solids;

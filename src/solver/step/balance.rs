@@ -36,11 +36,11 @@ pub(super) fn restore_around(
         ranks.gather(partials, 1);
         let most = partials.iter().fold([0.0_f64; 4], |a, b| [0, 1, 2, 3].map(|c| a[c].max(b[c])));
         let per_most = most.map(|most| if most > 0.0 { (1.0 / most) as f32 } else { 0.0 });
-        let room = |x: f32, c: usize| x.abs() * (DENSE - x.abs() * per_most[c]).max(0.0);
+        let capacity = |x: f32, c: usize| x.abs() * (DENSE - x.abs() * per_most[c]).max(0.0);
         row_passes::reduce(layout, partials, |sum, j, k| {
             around.each([j, k], |i, share| {
                 let cell = scalars[layout.start(j, k) + i];
-                (0..4).for_each(|c| sum[c] += f64::from(share * room(cell[c], c)));
+                (0..4).for_each(|c| sum[c] += f64::from(share * capacity(cell[c], c)));
             });
         });
         ranks.gather(partials, 1);
@@ -53,7 +53,7 @@ pub(super) fn restore_around(
         row_passes::rows(layout, scalars, inside, |j, k, row| {
             around.each([j as usize, k as usize], |i, share| {
                 let cell = &mut row[i + GHOST];
-                (0..4).for_each(|c| cell[c] += by[c] * share * room(cell[c], c));
+                (0..4).for_each(|c| cell[c] += by[c] * share * capacity(cell[c], c));
             });
         });
     }

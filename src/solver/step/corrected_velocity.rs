@@ -79,7 +79,7 @@ impl Fields {
         for ((corrected, now), stride) in corrected.iter_mut().zip(&*velocity).zip(layout.strides()) {
             let planes = corrected[own.clone()].par_chunks_mut(plane).zip(now[own.clone()].par_chunks(plane));
             planes.enumerate().for_each(|(k, (corrected, now))| {
-                let drop = drop_to((first + k) * plane, stride, plane, pressure);
+                let drop = pressure_beside((first + k) * plane, stride, plane, pressure);
                 correct_plane(forces.dt / h, now, drop, corrected);
             });
         }
@@ -101,7 +101,7 @@ impl Fields {
             let [u, v, w, _] = &mut vorticity[0];
             for (axis, field) in [&mut *u, &mut *v, &mut *w].into_iter().enumerate() {
                 let (at, field) = (k * plane, &mut field[..plane]);
-                let drop = drop_to(at, layout.strides()[axis], plane, pressure);
+                let drop = pressure_beside(at, layout.strides()[axis], plane, pressure);
                 correct_plane(forces.dt / h, &velocity[axis][at..][..plane], drop, field);
                 if lifts && forces.up[axis] != 0.0 {
                     let [below, here, _] = &mut force[0];
@@ -204,7 +204,7 @@ fn fetch_ends<T>(row: &[T]) {
 
 /// The pressure below and above the `plane` faces from position `at` on; the two cells of a face are `stride`
 /// apart.
-fn drop_to(at: usize, stride: usize, plane: usize, pressure: &[f32]) -> [&[f32]; 2] {
+fn pressure_beside(at: usize, stride: usize, plane: usize, pressure: &[f32]) -> [&[f32]; 2] {
     // The first plane consists of ghosts and has no plane below.
     let at = at.max(stride);
     [&pressure[at - stride..][..plane], &pressure[at..][..plane]]

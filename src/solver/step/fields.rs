@@ -324,7 +324,7 @@ impl Fields {
         if halt.is_raised() {
             return;
         }
-        if self.projector.iterates() {
+        if self.projector.is_iterative() {
             let before = self.measure();
             stats.divergence_before = before.relative_divergence();
             speed = before.speed;
@@ -334,7 +334,7 @@ impl Fields {
         walls.set_sides(velocity);
         let mut free = free_sides.as_mut().filter(|_| obstacles.is_none());
         if let Some(free) = &mut free {
-            free.hold(velocity, pressure.as_deref());
+            free.apply_potential(velocity, pressure.as_deref());
         }
         let mut none = Cuts::default();
         let cuts = obstacles.as_mut().map_or(&mut none, |obstacles| &mut obstacles.voxels.cuts);
@@ -377,7 +377,7 @@ impl Fields {
 
     /// After a cancelled step: the fields belong to no instant, so measurements and the extrapolation no
     /// longer hold. The next step projects the velocity before it advects with it.
-    pub fn lie_between(&mut self) {
+    pub fn mark_between_instants(&mut self) {
         self.forget_past();
         self.bricks.forget();
         self.budget.held = None;

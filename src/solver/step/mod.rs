@@ -251,7 +251,7 @@ impl Solver {
     pub fn dab(&mut self, dab: &Dab) -> Result<(), SolverError> {
         access::refuse(dab.problem())?;
         let push = if self.config.frozen { [0.0; 3] } else { dab.push };
-        let dab = &Dab { push, center: apart(dab.center, self.config.corner(), -1.0), ..*dab };
+        let dab = &Dab { push, center: offset_by(dab.center, self.config.corner(), -1.0), ..*dab };
         let (fields, h, pool) = (&mut self.fields, self.config.h, self.pool.clone());
         let smoke_h = self.config.smoke_h();
         pool.install(|| {
@@ -365,7 +365,7 @@ impl Solver {
         self.stats.substeps_missing = 0;
         let halt = Halt::on(cancel, self.ranks());
         pool.install(|| run(self, &halt)).inspect_err(|error| match error {
-            SolverError::Cancelled => self.fields.lie_between(),
+            SolverError::Cancelled => self.fields.mark_between_instants(),
             _ => self.fields.forget_past(),
         })?;
         self.stats.step += 1;
@@ -462,7 +462,7 @@ impl Solver {
 }
 
 /// `p` + `sign` · `corner`.
-fn apart(p: [f32; 3], corner: [f32; 3], sign: f32) -> [f32; 3] {
+fn offset_by(p: [f32; 3], corner: [f32; 3], sign: f32) -> [f32; 3] {
     [0, 1, 2].map(|a| p[a] + sign * corner[a])
 }
 

@@ -96,7 +96,7 @@ impl Shift {
 
     /// Copies texture coordinates, given as displacements \[cells\] from each cell: adds the motion of the
     /// box. New cells take the displacement of the nearest old cell.
-    fn nearest(&self, from: &[[f32; 4]], to: &mut [[f32; 4]]) {
+    fn shift_coordinates(&self, from: &[[f32; 4]], to: &mut [[f32; 4]]) {
         let Self { from: old, to: new, by, .. } = *self;
         let near = |a: usize, index: isize| (index + by[a]).clamp(0, old.dims.array()[a] as isize - 1);
         let [nx, ny, nz] = new.dims.array().map(|n| n as isize);
@@ -140,10 +140,10 @@ impl Shift {
 
     /// The texture coordinates X of the turbulence in the new box. They count from the first cell of the box, so the distance to X grows
     /// by as many cells as that cell moves.
-    fn carried(&self, mut from: Cells) -> Cells {
+    fn shifted_coordinates(&self, mut from: Cells) -> Cells {
         let mut to = Cells::new(self.to.size());
         self.bring(&mut from);
-        self.nearest(&from, &mut to);
+        self.shift_coordinates(&from, &mut to);
         to
     }
 
@@ -301,7 +301,11 @@ impl Solver {
                 }),
                 scalars,
             };
-            (kept, swirls.map(|(phase, moved)| (phase, moved.map(|moved| air.carried(moved)))), lost)
+            (
+                kept,
+                swirls.map(|(phase, moved)| (phase, moved.map(|moved| air.shifted_coordinates(moved)))),
+                lost,
+            )
         });
         self.remake_on(sides, &air.ranks[1], Some(kept));
         let Self { config, params, fields, stats, .. } = self;

@@ -40,7 +40,7 @@ impl SideGains {
     pub fn add_heat(&mut self, layout: Layout, gains: &Gains) {
         let heat = self.heat.get_or_insert_default();
         for axis in 0..3 {
-            let cells = across(layout, axis);
+            let cells = cells_on_side(layout, axis);
             (0..2).for_each(|end| heat[axis][end] += gains[axis][end][HEAT] / cells);
         }
     }
@@ -49,7 +49,7 @@ impl SideGains {
     pub fn add_momentum(&mut self, layout: Layout, component: usize, gains: &Gains) {
         let momentum = self.momentum.get_or_insert_default();
         for axis in other_axes(component) {
-            let cells = across(layout, axis);
+            let cells = cells_on_side(layout, axis);
             (0..2).for_each(|end| momentum[axis][end][component] += gains[axis][end][0] / cells);
         }
     }
@@ -106,12 +106,12 @@ impl SideGains {
             }
             walls.ranks().join_lists(&mut self.row);
             let gain: f64 = self.row.iter().sum();
-            self.momentum.get_or_insert_default()[axis][end][component] += gain / across(layout, axis);
+            self.momentum.get_or_insert_default()[axis][end][component] += gain / cells_on_side(layout, axis);
         }
     }
 }
 
 /// Number of cells on a side across an axis.
-fn across(layout: Layout, axis: usize) -> f64 {
+fn cells_on_side(layout: Layout, axis: usize) -> f64 {
     other_axes(axis).map(|other| layout.dims.array()[other] as f64).iter().product()
 }

@@ -36,7 +36,7 @@ impl Substep<'_> {
     pub fn run(&self, fields: &mut Fields, stats: &mut StepStats, halt: &Halt) -> Result<(), SolverError> {
         let ranks = fields.walls.ranks().clone();
         let mut clock = Clock { stats, halt, began: Instant::now(), ranks };
-        clock.go_on()?;
+        clock.check_cancelled()?;
         fields.check_sides()?;
         fields.set_time(self.time + f64::from(self.dt));
         if let Err(error) = fields.check_sides() {
@@ -59,9 +59,9 @@ impl Substep<'_> {
     fn advance(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let cfl = clock.record(steps * clock.stats.max_speed);
+        let cfl = clock.record_cfl(steps * clock.stats.max_speed);
         fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
-        clock.go_on()?;
+        clock.check_cancelled()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
@@ -80,14 +80,14 @@ impl Substep<'_> {
     fn trapezoid(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
-        let cfl = clock.record(steps * fields.extrapolate(dt));
-        clock.go_on()?;
+        let cfl = clock.record_cfl(steps * fields.extrapolate(dt));
+        clock.check_cancelled()?;
         fields.trace(AdvectingVelocity::Extrapolated, steps, config.trace, clock.halt);
-        clock.go_on()?;
+        clock.check_cancelled()?;
         let ambient = fields.ambient(params);
         fields.correct(&body_forces(params, ambient, dt, config.h), self.external, time, config.h);
         let ahead = fields.ahead();
-        clock.go_on()?;
+        clock.check_cancelled()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
         // The conservative sweeps read the advecting velocity itself.
@@ -110,7 +110,7 @@ impl Substep<'_> {
     fn advect_given(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let steps = dt / config.h;
-        let cfl = clock.record(steps * clock.stats.max_speed);
+        let cfl = clock.record_cfl(steps * clock.stats.max_speed);
         let has_solids = fields.obstacles.is_some();
         if has_solids || fields.needs_trace(config.advection) {
             fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
@@ -138,7 +138,7 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, half, area) = (dt / config.h, 0.5 * dt, config.h * config.h);
         fields.trace(AdvectingVelocity::Present, 0.5 * steps, config.trace, clock.halt);
-        clock.go_on()?;
+        clock.check_cancelled()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         fields.advect_velocity(config.advection, 0.5 * steps, clock.halt);
         clock.lap(Stage::AdvectVelocity)?;
@@ -155,7 +155,7 @@ impl Substep<'_> {
         // The decay between two halves of the diffusion is of second order as it is.
         fields.diffuse_scalars(params, half / area, (HALVES[0], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
-        let cfl = clock.record(steps * fields.measure().speed);
+        let cfl = clock.record_cfl(steps * fields.measure().speed);
         let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
         if have_moved || fields.needs_trace(config.advection) {
             fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
@@ -216,7 +216,7 @@ impl Substep<'_> {
         } else {
             fields.add_forces(&body, clock.halt);
         }
-        clock.go_on()?;
+        clock.check_cancelled()?;
         let Fields { detail, scalars, scalars_next, bricks, velocity, .. } = &mut *fields;
         let (scalars, _) = lifting(detail, [scalars, scalars_next], bricks);
         let limit = SPEED_LIMIT * config.h;
@@ -256,13 +256,13 @@ struct Clock<'a> {
 
 impl Clock<'_> {
     /// Records the CFL number of an advection.
-    fn record(&mut self, cfl: f32) -> f32 {
+    fn record_cfl(&mut self, cfl: f32) -> f32 {
         self.stats.cfl = self.stats.cfl.max(cfl);
         cfl
     }
 
     /// Fails within a stage if the step is cancelled.
-    fn go_on(&self) -> Result<(), SolverError> {
+    fn check_cancelled(&self) -> Result<(), SolverError> {
         if self.halt.is_raised() { Err(SolverError::Cancelled) } else { Ok(()) }
     }
 

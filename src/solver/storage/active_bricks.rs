@@ -20,7 +20,7 @@ pub struct Bricks {
     known: bool,
     /// For each brick: whether it may be occupied now, or after the step.
     reached: Vec<u8>,
-    other: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 /// Sides of the box through which smoke may come in.
@@ -39,7 +39,7 @@ impl Bricks {
         let count = Dims { nx, ny, nz };
         let bricks = vec![1; count.cells()];
         let planes = vec![1; nx * ny * layout.dims.nz];
-        Self { layout, count, planes, known: false, reached: bricks.clone(), other: bricks }
+        Self { layout, count, planes, known: false, reached: bricks.clone(), scratch: bricks }
     }
 
     /// Bricks in a plane of cells.
@@ -56,7 +56,7 @@ impl Bricks {
     pub fn occupied(&self) -> Option<Vec<u8>> {
         self.known.then(|| {
             let mut held = vec![0; self.reached.len()];
-            self.collect(&mut held);
+            self.mark_occupied(&mut held);
             held
         })
     }
@@ -67,7 +67,7 @@ impl Bricks {
     }
 
     /// Sets the entry of each brick that has an occupied plane.
-    fn collect(&self, bricks: &mut [u8]) {
+    fn mark_occupied(&self, bricks: &mut [u8]) {
         let in_plane = self.in_plane();
         for (k, plane) in self.planes.chunks_exact(in_plane).enumerate() {
             let bricks = &mut bricks[k / EDGE * in_plane..][..in_plane];
@@ -78,14 +78,14 @@ impl Bricks {
     /// Declares `planes` up to date with the scalars. Until the flow moves on, no other brick is occupied.
     pub fn learn(&mut self) {
         self.known = true;
-        self.hold();
+        self.reset_reached();
     }
 
     /// Resets the reached bricks to the occupied ones.
-    fn hold(&mut self) {
+    fn reset_reached(&mut self) {
         let mut held = std::mem::take(&mut self.reached);
         held.fill(0);
-        self.collect(&mut held);
+        self.mark_occupied(&mut held);
         self.reached = held;
     }
 
@@ -151,23 +151,23 @@ impl Bricks {
             self.reached.fill(1);
             return;
         }
-        self.hold();
-        self.let_in(feeding);
+        self.reset_reached();
+        self.mark_feeding_sides(feeding);
         let far = bricks_across(cells);
         for axis in 0..3 {
-            spread(&self.reached, &mut self.other, self.count.array(), axis, far, periodic[axis]);
-            std::mem::swap(&mut self.reached, &mut self.other);
+            dilate_along(&self.reached, &mut self.scratch, self.count.array(), axis, far, periodic[axis]);
+            std::mem::swap(&mut self.reached, &mut self.scratch);
         }
     }
 
     /// Whether [`dilate`](Self::dilate) finds the same bricks for both numbers of cells, wherever the smoke
     /// is.
-    pub fn reach_alike(&self, one: f32, other: f32) -> bool {
+    pub fn reach_same_bricks(&self, one: f32, other: f32) -> bool {
         !self.known || bricks_across(one) == bricks_across(other)
     }
 
     /// Marks the bricks beside sides through which smoke may enter at any time.
-    fn let_in(&mut self, feeding: [[bool; 2]; 3]) {
+    fn mark_feeding_sides(&mut self, feeding: [[bool; 2]; 3]) {
         let count = self.count.array();
         for (n, brick) in self.reached.iter_mut().enumerate() {
             let index = self.count.place(n);
@@ -196,7 +196,7 @@ fn bricks_across(cells: f32) -> usize {
 }
 
 /// Dilates along one axis: sets `to` where `from` is set within `far` bricks.
-fn spread(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far: usize, periodic: bool) {
+fn dilate_along(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far: usize, periodic: bool) {
     let stride = [1, count[0], count[0] * count[1]][axis];
     let n = count[axis];
     for (at, to) in to.iter_mut().enumerate() {

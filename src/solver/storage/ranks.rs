@@ -67,7 +67,7 @@ impl Team {
 
     /// The planes that a pass on `rank` reads if it reads so many below and above its slab, ascending, its own included. On a periodic
     /// axis these are all images within the box and its ghosts.
-    fn reads(&self, rank: usize, [below, above]: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
+    fn planes_read(&self, rank: usize, [below, above]: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
         let ([low, high], g, nz) = (self.slab(rank), ghosts as isize, self.nz());
         let [low, high] = [low - below as isize, high + above as isize];
         let images = if self.periodic { -1..=1 } else { 0..=0 };
@@ -102,9 +102,9 @@ impl Team {
     }
 
     /// The planes that `to` reads of those that `from` computes.
-    fn flow(&self, from: usize, to: usize, halo: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
-        let parts = self.reads(to, halo, ghosts).into_iter();
-        parts.filter_map(|part| common(part, self.planes(from, ghosts))).collect()
+    fn planes_sent(&self, from: usize, to: usize, halo: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
+        let parts = self.planes_read(to, halo, ghosts).into_iter();
+        parts.filter_map(|part| intersection(part, self.planes(from, ghosts))).collect()
     }
 }
 
@@ -145,13 +145,13 @@ pub struct Stack {
 }
 
 /// The common part of two half-open ranges.
-fn common(a: [isize; 2], b: [isize; 2]) -> Option<[isize; 2]> {
+fn intersection(a: [isize; 2], b: [isize; 2]) -> Option<[isize; 2]> {
     let both = [a[0].max(b[0]), a[1].min(b[1])];
     (both[0] < both[1]).then_some(both)
 }
 
 /// Cuts disjoint ascending parts out of `values`.
-fn cut<T>(mut values: &mut [T], parts: impl Iterator<Item = Range<usize>>) -> Vec<&mut [T]> {
+fn split_out<T>(mut values: &mut [T], parts: impl Iterator<Item = Range<usize>>) -> Vec<&mut [T]> {
     let (mut at, mut found) = (0, Vec::new());
     for part in parts {
         let (_, rest) = values.split_at_mut(part.start - at);
@@ -222,7 +222,7 @@ impl Ranks {
     /// The planes of cells, of `nz` in all, that this rank knows after an [`exchange`](Self::exchange), ascending.
     pub fn known(&self, nz: usize, halo: [usize; 2]) -> impl Iterator<Item = [usize; 2]> {
         let alone = self.is_alone().then_some([0, nz]);
-        let parts = self.0.as_ref().map_or(Vec::new(), |team| team.reads(team.rank(), halo, 0));
+        let parts = self.0.as_ref().map_or(Vec::new(), |team| team.planes_read(team.rank(), halo, 0));
         alone.into_iter().chain(parts.into_iter().map(|part| part.map(|k| k as usize)))
     }
 
@@ -251,10 +251,11 @@ impl Ranks {
         let (me, stack) = (team.rank(), planes.into());
         let (g, span) = (stack.ghosts, |ks| stack.span(ks));
         let own = span(team.planes(me, g));
-        let reads: Vec<(usize, Range<usize>)> = (team.reads(me, halo, g).into_iter())
+        let reads: Vec<(usize, Range<usize>)> = (team.planes_read(me, halo, g).into_iter())
             .flat_map(|part| {
                 let owners = team.others();
-                owners.filter_map(move |owner| Some((owner, span(common(part, team.planes(owner, g))?))))
+                owners
+                    .filter_map(move |owner| Some((owner, span(intersection(part, team.planes(owner, g))?))))
             })
             .collect();
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
@@ -263,18 +264,20 @@ impl Ranks {
             let (mine, above) = rest.split_at_mut(own.len());
             let mine = &*mine;
             for to in team.others() {
-                sends.extend(team.flow(me, to, halo, g).into_iter().map(|planes| {
+                sends.extend(team.planes_sent(me, to, halo, g).into_iter().map(|planes| {
                     let part = span(planes);
                     (to, cast_slice(&mine[part.start - own.start..part.end - own.start]))
                 }));
             }
             let (low, high): (Vec<_>, Vec<_>) =
                 reads.iter().cloned().partition(|(_, part)| part.end <= own.start);
-            let low =
-                low.iter().map(|(from, _)| *from).zip(cut(below, low.iter().map(|(_, part)| part.clone())));
+            let low = low
+                .iter()
+                .map(|(from, _)| *from)
+                .zip(split_out(below, low.iter().map(|(_, part)| part.clone())));
             receives.extend(low.map(|(from, piece)| (from, cast_slice_mut(piece))));
             let shifted = high.iter().map(|(_, part)| part.start - own.end..part.end - own.end);
-            let high = high.iter().map(|(from, _)| *from).zip(cut(above, shifted));
+            let high = high.iter().map(|(from, _)| *from).zip(split_out(above, shifted));
             receives.extend(high.map(|(from, piece)| (from, cast_slice_mut(piece))));
         }
         team.comm.transfer(&sends, &mut receives);
@@ -283,12 +286,12 @@ impl Ranks {
     /// Calls `pass` with the layout of this slab and, with several ranks, of the planes that [`exchange`](Self::exchange) brings.
     pub fn with_neighbours(&self, layout: Layout, halo: [usize; 2], mut pass: impl FnMut(Layout)) {
         let Some(team) = &self.0 else { return pass(layout) };
-        let reads = team.reads(team.rank(), halo, GHOST);
+        let reads = team.planes_read(team.rank(), halo, GHOST);
         // The slab with its ghosts is among them, except for ghosts that nothing reads.
         let own = layout.planes();
         let mut parts: Vec<[isize; 2]> = Vec::new();
         for part in reads {
-            match common(part, own) {
+            match intersection(part, own) {
                 Some(_) => parts.push([part[0].min(own[0]), part[1].max(own[1])]),
                 None => parts.push(part),
             }
@@ -312,7 +315,7 @@ impl Ranks {
         };
         let mut mine: &[u8] = &[];
         let mut receives = Vec::new();
-        for (rank, piece) in cut(values, (0..team.size()).map(part)).into_iter().enumerate() {
+        for (rank, piece) in split_out(values, (0..team.size()).map(part)).into_iter().enumerate() {
             if rank == team.rank() {
                 mine = cast_slice(piece);
             } else {
@@ -362,11 +365,11 @@ impl Ranks {
     /// Brings the planes `ks` of a field to the first rank.
     pub fn bring<T: Pod>(&self, layout: Layout, field: &mut [T], ks: [isize; 2]) {
         let Some(team) = &self.0 else { return };
-        let part = |rank: usize| common(team.planes(rank, GHOST), ks).map(|planes| layout.span(planes));
+        let part = |rank: usize| intersection(team.planes(rank, GHOST), ks).map(|planes| layout.span(planes));
         match team.rank() {
             0 => {
                 let ranks: Vec<_> = team.others().filter_map(|rank| Some((rank, part(rank)?))).collect();
-                let pieces = cut(field, ranks.iter().map(|(_, part)| part.clone()));
+                let pieces = split_out(field, ranks.iter().map(|(_, part)| part.clone()));
                 let mut receives: Vec<_> = (ranks.iter().zip(pieces))
                     .map(|((rank, _), piece)| (*rank, cast_slice_mut(piece)))
                     .collect();
@@ -502,7 +505,7 @@ impl Ranks {
             let planes = team.stacked(rank, stack.ghosts);
             planes.start * stack.plane..planes.end * stack.plane
         });
-        for (owner, slab) in cut(values, slabs).into_iter().enumerate() {
+        for (owner, slab) in split_out(values, slabs).into_iter().enumerate() {
             for values in slab.chunks_mut(stack.plane) {
                 if owner == me {
                     let values = &*values;
@@ -531,7 +534,7 @@ impl Ranks {
         let count = team.stacked(size - 1, stack.ghosts).end;
         for (k, values) in values.chunks_mut(stack.plane).take(count).enumerate() {
             let shares = (0..size).map(|rank| team.columns(rank, stack));
-            for (owner, piece) in cut(values, shares).into_iter().enumerate() {
+            for (owner, piece) in split_out(values, shares).into_iter().enumerate() {
                 if owner == me {
                     let piece = &*piece;
                     let readers = team.others().filter(|&rank| reads(rank, k));

@@ -40,7 +40,7 @@ impl LineLayout {
         cell.first_chunk_mut().expect("four values")
     }
 
-    /// Cell i of each line. Lines beyond `count` use the cells of `others`.
+    /// Cell i of each line. Lines beyond `count` use the cells of `padding`.
     ///
     /// # Safety
     /// As [`Shared::part`].
@@ -49,7 +49,7 @@ impl LineLayout {
         &self,
         scalars: &'a Shared<'_, f32>,
         i: usize,
-        others: &'a mut [[f32; 4]; ACROSS],
+        padding: &'a mut [[f32; 4]; ACROSS],
     ) -> [&'a mut [f32; 4]; ACROSS] {
         if self.across == 1 && self.count == ACROSS {
             // SAFETY: by the contract of this function.
@@ -58,7 +58,7 @@ impl LineLayout {
                 part.as_chunks_mut().0.first_chunk_mut().expect("eight cells");
             return cells.each_mut();
         }
-        let mut cells = others.each_mut();
+        let mut cells = padding.each_mut();
         for (l, cell) in cells.iter_mut().enumerate().take(self.count) {
             // SAFETY: by the contract of this function.
             *cell = unsafe { self.cell(scalars, l, i) };
@@ -97,12 +97,12 @@ unsafe fn load_kernel<S: Simd>(
     let n = range[1] - range[0];
     let (a, b, c, d) = (&mut a[..n], &mut b[..n], &mut c[..n], &mut d[..n]);
     let zero = s.splat_f32x8(0.0);
-    let mut held = (zero, zero, zero, zero);
-    let mut nothing = [[0.0; 4]; ACROSS];
+    let mut nonzero = (zero, zero, zero, zero);
+    let mut padding = [[0.0; 4]; ACROSS];
     for i in 0..n {
         // SAFETY: by the contract of this function; the cells of the previous iteration are no longer
         // borrowed.
-        let cells = unsafe { place.cells(scalars, range[0] + i, &mut nothing) };
+        let cells = unsafe { place.cells(scalars, range[0] + i, &mut padding) };
         if prefetches && place.across == 1 {
             fetch_ahead(cells[0], 4 * ACROSS);
             fetch_ahead(cells[0], 6 * ACROSS);
@@ -118,9 +118,9 @@ unsafe fn load_kernel<S: Simd>(
         b[i].store(q);
         c[i].store(r);
         d[i].store(t);
-        held = (either(held.0, p), either(held.1, q), either(held.2, r), either(held.3, t));
+        nonzero = (either(nonzero.0, p), either(nonzero.1, q), either(nonzero.2, r), either(nonzero.3, t));
     }
-    let holds = [any(held.0), any(held.1), any(held.2), any(held.3)];
+    let holds = [any(nonzero.0), any(nonzero.1), any(nonzero.2), any(nonzero.3)];
     let (mut first, mut end) = (n, 0);
     if holds != [false; 4] {
         // Both searches end at once if the first and the last cell are occupied.
@@ -160,10 +160,10 @@ unsafe fn store_kernel<S: Simd>(
 ) {
     let n = range[1] - range[0];
     let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
-    let mut nowhere = [[0.0; 4]; ACROSS];
+    let mut padding = [[0.0; 4]; ACROSS];
     for i in 0..n {
         // SAFETY: as for `load`.
-        let cells = unsafe { place.cells(scalars, range[0] + i, &mut nowhere) };
+        let cells = unsafe { place.cells(scalars, range[0] + i, &mut padding) };
         interleave(s, [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)], cells);
     }
 }

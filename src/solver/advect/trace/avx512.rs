@@ -7,8 +7,8 @@ use super::{FacesOfRow, Row};
 use crate::grid::GHOST;
 use crate::simd::LANES;
 use crate::simd::avx512::{
-    Cells, following, load_cells, load_values, number, over_run, places, side_by_side, squares, store_cells,
-    stream_cells, whole_lines, whole_runs,
+    Cells, adjacent_lanes, interleave_three, load_cells, load_values, number, over_run, sample_points,
+    squares, store_cells, stream_cells, whole_lines, whole_runs,
 };
 use crate::solver::sides::SampleBounds;
 
@@ -54,7 +54,7 @@ pub fn center_row(faces: FacesOfRow, out: &mut [[f32; 4]]) {
             let half = number(0.5);
             stream_cells(
                 out.first_chunk_mut().expect("whole lines"),
-                side_by_side([_mm512_mul_ps(half, x), _mm512_mul_ps(half, y), _mm512_mul_ps(half, z)]),
+                interleave_three([_mm512_mul_ps(half, x), _mm512_mul_ps(half, y), _mm512_mul_ps(half, z)]),
             );
         }
     }
@@ -118,7 +118,7 @@ unsafe fn sample_back<const AROUND: bool>(
     velocity: Cells,
     steps: f32,
 ) -> Cells {
-    let ([x, y, z, _], start) = (squares(velocity), places(origin));
+    let ([x, y, z, _], start) = (squares(velocity), sample_points(origin));
     let steps = number(steps);
     let departure = [
         _mm512_sub_ps(start[0], _mm512_mul_ps(steps, x)),
@@ -128,7 +128,7 @@ unsafe fn sample_back<const AROUND: bool>(
     let (below, fraction) = locate::<AROUND>(bounds, departure);
     let mut at = [0u32; LANES];
     _mm512_storeu_si512(at.as_mut_ptr().cast(), below);
-    let runs = whole_runs(following(below));
+    let runs = whole_runs(adjacent_lanes(below));
     [
         four_departures(centers, &at, bounds, fraction, 0, runs),
         four_departures(centers, &at, bounds, fraction, 1, runs),

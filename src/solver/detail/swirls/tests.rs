@@ -246,21 +246,21 @@ fn coordinates_begin_anew_before_they_stretch_beyond_the_bound() {
 fn a_strength_of_one_continues_the_spectrum() {
     let (dims, h) = (Dims::new([32, 32, 32]).unwrap(), 0.05f32);
     let mut state = 11;
-    let mut chance = || (mixed(&mut state) >> 40) as f32 / (1 << 24) as f32;
+    let mut random = || (split_mix(&mut state) >> 40) as f32 / (1 << 24) as f32;
     let waves: Vec<([f32; 3], [f32; 3], f32)> = (0..120)
         .map(|_| {
             let mut direction = || loop {
-                let v: [f32; 3] = std::array::from_fn(|_| 2.0 * chance() - 1.0);
+                let v: [f32; 3] = std::array::from_fn(|_| 2.0 * random() - 1.0);
                 let size = v.iter().map(|x| x * x).sum::<f32>();
                 if (0.01..1.0).contains(&size) {
                     return v.map(|x| x / size.sqrt());
                 }
             };
             let (k, v) = (direction(), direction());
-            let size = std::f32::consts::TAU / h / 4.0f32.powf(1.0 + chance());
+            let size = std::f32::consts::TAU / h / 4.0f32.powf(1.0 + random());
             let along: f32 = (0..3).map(|a| k[a] * v[a]).sum();
             let across = std::array::from_fn(|a| (v[a] - along * k[a]) * size.powf(-1.0 / 3.0));
-            (k.map(|x| x * size), across, std::f32::consts::TAU * chance())
+            (k.map(|x| x * size), across, std::f32::consts::TAU * random())
         })
         .collect();
     let velocity = |c: usize, p: [f32; 3]| {

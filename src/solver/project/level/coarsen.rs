@@ -15,12 +15,13 @@ impl Level {
         let inner = [0, 1, 2].map(|axis| self.inner[axis] * scale[axis]);
         let side = [0, 1, 2].map(|axis| self.side[axis].map(|w| w * scale[axis]));
         let coarse = n.map(|n| n.div_ceil(2));
-        let split = self.split.coarser();
-        let few = coarse.iter().product::<usize>() <= WHOLE || split.thinnest(coarse[2]) == 0;
-        let halos = if few || self.halos.is_alone() { Ranks::default() } else { split.clone() };
+        let setup_ranks = self.setup_ranks.coarser();
+        let few = coarse.iter().product::<usize>() <= WHOLE || setup_ranks.thinnest(coarse[2]) == 0;
+        let relax_ranks =
+            if few || self.relax_ranks.is_alone() { Ranks::default() } else { setup_ranks.clone() };
         // Once every rank has all planes, each makes the coarser grids from them.
-        let split = if self.halos.is_alone() { Ranks::default() } else { split };
-        Self::empty(coarse, self.beyond, inner, side, self.threads, [split, halos])
+        let setup_ranks = if self.relax_ranks.is_alone() { Ranks::default() } else { setup_ranks };
+        Self::empty(coarse, self.beyond, inner, side, self.threads, [setup_ranks, relax_ranks])
     }
 
     /// Computes the weights from a grid twice as fine: half the sum of the four fine faces of each coarse

@@ -90,7 +90,7 @@ impl Level {
         let n = self.board.n;
         let mut cells = std::mem::take(&mut self.isolated_cells.cells);
         cells.clear();
-        let [low, high] = coarse.part();
+        let [low, high] = coarse.setup_planes();
         for k in low..high {
             for j in 0..coarse.board.n[1] {
                 for i in self.unusual(j, k).into_iter().flatten() {
@@ -98,7 +98,7 @@ impl Level {
                 }
             }
         }
-        coarse.split.join_lists(&mut cells);
+        coarse.setup_ranks.join_lists(&mut cells);
         leave_room(&mut cells);
         let index = |[i, j, k]: [usize; 3]| i + n[0] * (j + n[1] * k);
         cells.sort_unstable_by_key(|&at| index(at));
@@ -128,12 +128,12 @@ impl Level {
         let [low, high] = self.own();
         let own = cells.iter().filter(|cell| (low..high).contains(&cell[2]));
         refill(&mut parents, own.map(parent));
-        if !self.halos.is_alone() {
+        if !self.relax_ranks.is_alone() {
             const NONE: usize = usize::MAX;
             let mut list: Vec<[usize; 4]> = (parents.iter())
                 .map(|&(cell, parent)| parent.map_or([cell, NONE, 0, 0], |[i, j, k]| [cell, i, j, k]))
                 .collect();
-            self.halos.join_lists(&mut list);
+            self.relax_ranks.join_lists(&mut list);
             let parent = |[cell, i, j, k]: [usize; 4]| (cell, (i != NONE).then_some([i, j, k]));
             refill(&mut parents, list.into_iter().map(parent));
         }
@@ -178,16 +178,16 @@ impl Level {
     /// neighbour.
     pub(super) fn neighbours(&self, at: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3], f32)> {
         let n = self.board.n;
-        (0..6).filter_map(move |face| {
-            let (axis, high) = (face / 2, face % 2);
+        (0..6).filter_map(move |n_face| {
+            let (axis, high) = (n_face / 2, n_face % 2);
             let is_end = at[axis] + high == 0 || at[axis] + high == n[axis];
             if is_end && !self.is_periodic(axis) {
                 return None;
             }
-            let (mut of, mut next) = (at, at);
-            of[axis] += high;
+            let (mut face, mut next) = (at, at);
+            face[axis] += high;
             next[axis] = (at[axis] + n[axis] + 2 * high - 1) % n[axis];
-            Some((axis, next, self.weight(axis, of)))
+            Some((axis, next, self.weight(axis, face)))
         })
     }
 
@@ -239,12 +239,12 @@ impl Level {
     /// Adds the faces of isolated cells to the weights between the coarse cells they belong to.
     pub(super) fn join_isolated_cells(&mut self, fine: &Self) {
         let (n, coarse) = (fine.board.n, self.board.n);
-        let [low, high] = self.part();
+        let [low, high] = self.setup_planes();
         for &(cell, parent) in &fine.isolated_cells.parents {
             let Some(parent) = parent else { continue };
             let at = [cell % n[0], cell / n[0] % n[1], cell / (n[0] * n[1])];
             // Cells farther away have no coarse face of this rank.
-            if !fine.halos.knows(at[2], n[2], [WEIGHTS[0], WEIGHTS[1] - 1]) {
+            if !fine.relax_ranks.knows(at[2], n[2], [WEIGHTS[0], WEIGHTS[1] - 1]) {
                 continue;
             }
             for (_, next, weight) in fine.neighbours(at) {
@@ -265,20 +265,20 @@ impl Level {
         if self.isolated_cells.red.is_empty() {
             return;
         }
-        let (ny, own) = (self.board.n[1], coarse.board.inside(coarse.part()));
+        let (ny, own) = (self.board.n[1], coarse.board.inside(coarse.setup_planes()));
         for row in 0..ny * self.board.n[2] {
             for isolated_cell in self.isolated_cells.of_row(row) {
                 let Some((color, to)) = isolated_cell.parent.filter(|(_, to)| own.contains(to)) else {
                     continue;
                 };
                 out[color][to] +=
-                    self.left_in(0, [row % ny, row / ny], isolated_cell.slot as usize, rhs, phi);
+                    self.residual_in(0, [row % ny, row / ny], isolated_cell.slot as usize, rhs, phi);
             }
         }
     }
 
     /// rhs − A φ in one cell.
-    fn left_in(&self, color: usize, jk: [usize; 2], slot: usize, rhs: &[f32], phi: &Halves) -> f32 {
+    fn residual_in(&self, color: usize, jk: [usize; 2], slot: usize, rhs: &[f32], phi: &Halves) -> f32 {
         let row = Row::new(self, color, jk, &phi[1 - color]);
         let (own, rhs) = (phi[color][row.at + slot], rhs[row.at + slot]);
         let faces = row.weights(slot, 1).into_iter().zip(row.neighbours(slot, 1));

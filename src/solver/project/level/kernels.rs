@@ -45,7 +45,7 @@ impl Level {
             self.exchange(&mut field[1 - color], halo);
         }
         // The planes brought here come without the ghosts across x and y.
-        for ks in self.halos.known(self.board.n[2], halo) {
+        for ks in self.relax_ranks.known(self.board.n[2], halo) {
             self.board.wrap(self.periodic(), color, field, ks);
         }
     }
@@ -85,7 +85,7 @@ impl Level {
             apply_plane(self, 0, low + k, red, black, out_red, partial);
             apply_plane(self, 1, low + k, black, red, out_black, partial);
         });
-        self.halos.gather(partials, 1);
+        self.relax_ranks.gather(partials, 1);
         partials.iter().sum()
     }
 }
@@ -189,19 +189,19 @@ impl<'a> Row<'a> {
 /// faces.
 trait Pass: RowOp<7> {
     /// Result in cells with unusual weights: own value, 1 / Σ w, weights, neighbours.
-    fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L];
+    fn weighted<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L];
 
     /// Corrects the result `out` in a cell beside a side, which adds `excess` to the diagonal.
     fn beside(&self, own: f32, out: f32, excess: f32) -> f32;
 }
 
-/// [`Pass::any`] as an operation.
-struct Any<'a, P>(&'a P);
+/// [`Pass::weighted`] as an operation.
+struct Weighted<'a, P>(&'a P);
 
-impl<P: Pass> RowOp<14> for Any<'_, P> {
+impl<P: Pass> RowOp<14> for Weighted<'_, P> {
     #[inline(always)]
     fn eval<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
-        self.0.any(x)
+        self.0.weighted(x)
     }
 }
 
@@ -226,7 +226,7 @@ fn pass_row(pass: &impl Pass, row: &Row, span: [usize; 2], own: &[f32], out: &mu
         let [n0, n1, n2, n3, n4, n5] = row.neighbours(from, to - from);
         let [w0, w1, w2, w3, w4, w5] = row.weights(from, to - from);
         let x = [&own[from..to], inverse, w0, w1, w2, w3, w4, w5, n0, n1, n2, n3, n4, n5];
-        map_row(&Any(pass), x, &mut out[from..to]);
+        map_row(&Weighted(pass), x, &mut out[from..to]);
     }
 }
 
@@ -251,7 +251,7 @@ impl<S: Simd> RowOp<7> for Relax<S> {
 
 impl<S: Simd> Pass for Relax<S> {
     #[inline(always)]
-    fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
+    fn weighted<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
         let [rhs, inverse, w0, w1, w2, w3, w4, w5, n0, n1, n2, n3, n4, n5] = x;
         std::array::from_fn(|l| {
             let f = |w: &[f32; L], n: &[f32; L], sum: f32| self.simd.fma(w[l], n[l], sum);
@@ -311,7 +311,7 @@ impl<S: Simd> RowOp<7> for Apply<S> {
 
 impl<S: Simd> Pass for Apply<S> {
     #[inline(always)]
-    fn any<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
+    fn weighted<const L: usize>(&self, x: [&[f32; L]; 14]) -> [f32; L] {
         let [phi, inverse, w0, w1, w2, w3, w4, w5, n0, n1, n2, n3, n4, n5] = x;
         std::array::from_fn(|l| {
             let f = |w: &[f32; L], n: &[f32; L], sum: f32| self.simd.fma(w[l], phi[l] - n[l], sum);

@@ -69,9 +69,9 @@ pub struct Level {
     rows: PerThread<[Vec<f32>; 2]>,
     threads: usize,
     /// The ranks that compute the weights and the right-hand side, each of its planes.
-    split: Ranks,
+    setup_ranks: Ranks,
     /// The ranks that relax it; alone if it is whole.
-    halos: Ranks,
+    relax_ranks: Ranks,
 }
 
 impl Level {
@@ -98,7 +98,7 @@ impl Level {
         mut inner: [f32; 3],
         mut side: [[f32; 2]; 3],
         threads: usize,
-        [split, halos]: [Ranks; 2],
+        [setup_ranks, relax_ranks]: [Ranks; 2],
     ) -> Self {
         let board = Board::new(n);
         for axis in (0..3).filter(|&axis| n[axis] == 1) {
@@ -117,8 +117,8 @@ impl Level {
             dirty: Rows::new(n, false),
             isolated_cells: IsolatedCells::new(n),
             threads,
-            split,
-            halos,
+            setup_ranks,
+            relax_ranks,
             board,
             beyond,
             inner,
@@ -131,42 +131,42 @@ impl Level {
 
     /// The planes of cells that this rank relaxes.
     pub fn own(&self) -> [usize; 2] {
-        self.halos.slab(self.board.n[2])
+        self.relax_ranks.slab(self.board.n[2])
     }
 
     /// The planes of cells whose weights and right-hand side this rank computes.
-    fn part(&self) -> [usize; 2] {
-        self.split.slab(self.board.n[2])
+    fn setup_planes(&self) -> [usize; 2] {
+        self.setup_ranks.slab(self.board.n[2])
     }
 
     /// The ranks that relax it.
     pub fn ranks(&self) -> &Ranks {
-        &self.halos
+        &self.relax_ranks
     }
 
     /// Brings the planes of one colour that a pass reads beside this slab.
     fn exchange(&self, half: &mut [f32], halo: [usize; 2]) {
-        self.halos.exchange(self.board.planes(), [half], halo);
+        self.relax_ranks.exchange(self.board.planes(), [half], halo);
     }
 
     /// Brings to this rank what others have computed of `field`: the planes within `halo`, or all if the grid is whole.
     fn share(&self, field: &mut Halves, halo: [usize; 2]) {
         let nz = self.board.n[2];
-        let halo = if self.halos.is_alone() { [nz; 2] } else { halo };
+        let halo = if self.relax_ranks.is_alone() { [nz; 2] } else { halo };
         let [red, black] = field;
-        self.split.exchange(self.board.planes(), [red, black], halo);
+        self.setup_ranks.exchange(self.board.planes(), [red, black], halo);
     }
 
     /// Brings the weights beside the slab, and the record of changed rows.
     pub fn share_weights(&mut self) {
-        if self.split.is_alone() {
+        if self.setup_ranks.is_alone() {
             return;
         }
         let mut weights = std::mem::take(&mut self.weights);
         weights.iter_mut().for_each(|weights| self.share(weights, WEIGHTS));
         self.weights = weights;
-        self.special.gather(&self.split);
-        self.changed.gather(&self.split);
+        self.special.gather(&self.setup_ranks);
+        self.changed.gather(&self.setup_ranks);
     }
 
     fn periodic(&self) -> [bool; 3] {
@@ -214,7 +214,7 @@ impl Level {
         let mut halves = std::mem::take(&mut self.weights[axis]);
         let [red, black] = &mut halves;
         let most = [0, 1, 2].map(|a| board.n[a] + usize::from(a == axis));
-        let [low, high] = self.part();
+        let [low, high] = self.setup_planes();
         let high = if high == board.n[2] { most[2] } else { high };
         let part = (low + 1) * board.plane..(high + 1) * board.plane;
         let planes = red[part.clone()].par_chunks_mut(board.plane);
@@ -288,10 +288,10 @@ impl Level {
 
     /// Computes the diagonal and the spans from the weights.
     pub fn finish(&mut self) {
-        let Self { board, inner, side, weights, inverse, spans, changed, halos, .. } = self;
+        let Self { board, inner, side, weights, inverse, spans, changed, relax_ranks, .. } = self;
         let board = *board;
         let view = Weights { board, inner, side, weights };
-        for [low, high] in halos.known(board.n[2], DIAGONALS) {
+        for [low, high] in relax_ranks.known(board.n[2], DIAGONALS) {
             let [red, black] = &mut *inverse;
             let part = (low + 1) * board.plane..(high + 1) * board.plane;
             let planes = red[part.clone()]
@@ -321,7 +321,7 @@ struct Weights<'a> {
 
 impl Weights<'_> {
     /// The six weights of a cell: low and high of each axis.
-    fn of(&self, at: [usize; 3]) -> [[f32; 2]; 3] {
+    fn weights_of(&self, at: [usize; 3]) -> [[f32; 2]; 3] {
         [0, 1, 2].map(|axis| {
             [0, 1].map(|high| {
                 let mut at = at;
@@ -346,7 +346,7 @@ impl Weights<'_> {
     fn finish_row(&self, [j, k]: [usize; 2], inverse: [&mut [f32]; 2]) -> [u32; 2] {
         let mut span: Option<[u32; 2]> = None;
         for i in 0..self.board.n[0] {
-            let weights = self.of([i, j, k]);
+            let weights = self.weights_of([i, j, k]);
             let sum: f32 = weights.iter().flatten().sum();
             inverse[(i + j + k) & 1][i / 2] = if sum > 0.0 { 1.0 / sum } else { 0.0 };
             if !self.is_usual([i, j, k], &weights) {

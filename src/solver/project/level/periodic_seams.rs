@@ -36,8 +36,8 @@ impl Level {
         coarse: &Self,
         out: &mut Halves,
     ) {
-        let part = coarse.board.inside(coarse.part());
-        self.each_black(coarse, DIAGONALS, |at, (color, parent)| {
+        let part = coarse.board.inside(coarse.setup_planes());
+        self.each_black_seam_cell(coarse, DIAGONALS, |at, (color, parent)| {
             if !part.contains(&parent) {
                 return;
             }
@@ -49,7 +49,7 @@ impl Level {
 
     /// Adds the coarse solution to the black cells of the first and last layers.
     pub(super) fn prolong_periodic_seams(&self, coarse: &Self, correction: &Halves, phi: &mut Halves) {
-        self.each_black(coarse, [0; 2], |at, (color, parent)| {
+        self.each_black_seam_cell(coarse, [0; 2], |at, (color, parent)| {
             let (own, here) = self.place(at);
             phi[own][here] += correction[color][parent];
         });
@@ -57,10 +57,15 @@ impl Level {
 
     /// Calls `f` once for each black unknown in the first and last layers, within the slab and the planes
     /// beside it. `f` gets the cell, and the colour and position of its coarse cell.
-    fn each_black(&self, coarse: &Self, halo: [usize; 2], mut f: impl FnMut([usize; 3], (usize, usize))) {
+    fn each_black_seam_cell(
+        &self,
+        coarse: &Self,
+        halo: [usize; 2],
+        mut f: impl FnMut([usize; 3], (usize, usize)),
+    ) {
         let n = self.board.n;
-        let alone = self.halos.is_alone();
-        let known: Vec<_> = self.halos.known(n[2], halo).filter(|_| !alone).collect();
+        let alone = self.relax_ranks.is_alone();
+        let known: Vec<_> = self.relax_ranks.known(n[2], halo).filter(|_| !alone).collect();
         let is_known = |k: usize| alone || known.iter().any(|&[low, high]| (low..high).contains(&k));
         let lies_in = |at: [usize; 3], axis: usize| {
             self.is_periodic_seam(axis) && (at[axis] == 0 || at[axis] == n[axis] - 1)
@@ -114,7 +119,7 @@ impl Level {
         let parts = [[low, high.min(n[2] - 1)], [low.max(n[2] - 1), high]];
         for part in if backwards { [parts[1], parts[0]] } else { parts } {
             let [red, black] = &mut *phi;
-            self.halos.exchange(self.board.planes(), [red, black], [1; 2]);
+            self.relax_ranks.exchange(self.board.planes(), [red, black], [1; 2]);
             self.relax_planes(axis, color, backwards, part, rhs, phi);
         }
     }

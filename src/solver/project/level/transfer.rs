@@ -19,13 +19,13 @@ const PROLONGED: [usize; 2] = [2; 2];
 impl Level {
     /// Restricts the residual: sums over 2³ cells of the red residuals. The black ones, relaxed last, are 0.
     pub fn restrict_red(&self, rhs: &Halves, phi: &mut Halves, coarse: &Self, out: &mut Halves) {
-        if !self.halos.is_alone() {
+        if !self.relax_ranks.is_alone() {
             self.surround(0, phi, self.restricted());
         }
         self.surround(1, phi, self.restricted());
         let phi = &*phi;
         let to = coarse.board;
-        let part = coarse.part();
+        let part = coarse.setup_planes();
         let [red, black] = &mut *out;
         let (red, black) = (&mut red[to.inside(part)], &mut black[to.inside(part)]);
         let each = |(k, (red, black)): (usize, (&mut [f32], &mut [f32]))| {
@@ -38,7 +38,7 @@ impl Level {
         }
         self.assign_isolated_cells(&rhs[0], phi, coarse, out);
         self.restrict_periodic_seams(rhs, phi, coarse, out);
-        if coarse.halos.is_alone() {
+        if coarse.relax_ranks.is_alone() {
             coarse.share(out, [0; 2]);
         }
     }
@@ -46,7 +46,7 @@ impl Level {
     /// Brings the right-hand side of the planes beside the slab whose residual is restricted to the slab.
     pub fn share_right_hand_side(&self, rhs: &mut Halves) {
         let [red, black] = rhs;
-        self.halos.exchange(self.board.planes(), [red, black], self.restricted());
+        self.relax_ranks.exchange(self.board.planes(), [red, black], self.restricted());
     }
 
     /// Planes beside the slab that the residual reads.
@@ -58,7 +58,7 @@ impl Level {
     pub fn prolong_to_red(&self, coarse: &Self, correction: &mut Halves, phi: &mut Halves) {
         let from = coarse.board;
         let [red, black] = &mut *correction;
-        coarse.halos.exchange(from.planes(), [red, black], PROLONGED);
+        coarse.relax_ranks.exchange(from.planes(), [red, black], PROLONGED);
         self.planes(&mut phi[0], |k, out| {
             prolong_plane(self, from, k, [&correction[0], &correction[1]], out);
         });

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
-use super::{Planes, Ranks, common, cut};
+use super::{Planes, Ranks, intersection, split_out};
 
 impl Ranks {
     /// The same ranks for a box of `nz` planes.
@@ -28,7 +28,7 @@ impl Ranks {
         let Some(team) = &self.0 else { return };
         let (me, stack) = (team.rank(), planes.into());
         let of = |rank: usize| team.planes(rank, stack.ghosts);
-        let part = |from: usize, to: usize| common(wanted(to), of(from)).map(|ks| stack.span(ks));
+        let part = |from: usize, to: usize| intersection(wanted(to), of(from)).map(|ks| stack.span(ks));
         let own = stack.span(of(me));
         let (below, rest) = field.split_at_mut(own.start);
         let (mine, above) = rest.split_at_mut(own.len());
@@ -44,7 +44,7 @@ impl Ranks {
         let [low, high] = [arriving(0..me, 0), arriving(me + 1..team.size(), own.end)];
         let mut receives: Vec<(usize, &mut [u8])> = Vec::new();
         for (field, parts) in [(below, low), (above, high)] {
-            let pieces = cut(field, parts.iter().map(|(_, part)| part.clone()));
+            let pieces = split_out(field, parts.iter().map(|(_, part)| part.clone()));
             receives
                 .extend(parts.iter().zip(pieces).map(|((from, _), piece)| (*from, cast_slice_mut(piece))));
         }
