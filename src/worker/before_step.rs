@@ -23,15 +23,15 @@ const SHARE: u64 = 8;
 #[derive(Default)]
 pub(super) struct BeforeStep {
     states: Option<States>,
-    /// Whether `states` are those before the present step; otherwise only their memory is of use.
+    /// Whether `states` belong to the present step. Otherwise only their memory is used again.
     is_current: bool,
-    /// Least time of a copy to memory that was used before.
+    /// Least time of a copy into memory that was in use before.
     took: Option<Duration>,
     is_too_large: bool,
 }
 
 impl BeforeStep {
-    /// Keeps the state before a step, if the last one was long.
+    /// Keeps the state before a step, if the last step was long.
     pub fn keep(&mut self, simulation: &dyn Simulation, comparison: &Comparison, last: Duration) {
         self.forget();
         let is_cheap = self.took.is_none_or(|took| LEAST_RATIO * took <= last);

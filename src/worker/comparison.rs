@@ -28,7 +28,8 @@ pub(super) fn begin(present: &dyn Simulation, builder: Option<Builder>) -> Resul
     let mut beside = builder()?;
     if let Some(state) = present.state() {
         match beside.restore(&state) {
-            // Another box or solver is compared from the start.
+            // A simulation with another box or solver cannot take over a state, so the comparison must begin
+            // at the start of the run.
             Err(SolverError::OtherConfig) if state.stats().step == 0 => {}
             other => other?,
         }
@@ -37,7 +38,7 @@ pub(super) fn begin(present: &dyn Simulation, builder: Option<Builder>) -> Resul
 }
 
 impl Comparison {
-    /// Takes one step with both simulations, or ends a cancelled one.
+    /// Takes one step with both simulations, or finishes a cancelled one.
     pub fn step(
         &mut self,
         present: &mut dyn Simulation,

@@ -203,7 +203,8 @@ impl Timeline {
         }
     }
 
-    /// Forgets the edits for which `is_undone` holds, since the last frame and the last dab after it.
+    /// Forgets the edits after the last frame for which `is_undone` holds. Edits up to the last dab after
+    /// that frame stay.
     pub(super) fn forget(&mut self, is_undone: impl Fn(&Edit) -> bool) {
         if let Some(last) = self.entries.back_mut() {
             self.bytes -= last.bytes();
@@ -301,9 +302,9 @@ impl Timeline {
         while self.bytes > self.limit && (self.thin_states() || self.disk.is_none() && self.drop_oldest()) {}
     }
 
-    /// Drops the state that saves the least time, if states take more than their share. The first one stays,
-    /// since without it nothing can be recomputed, and the last one, since the next is due so many frames
-    /// after it.
+    /// Drops the state that saves the least time, if states take more than their share. The first state
+    /// stays, because nothing can be recomputed without it. The last one stays, because the next one is due a
+    /// fixed number of frames after it.
     fn thin_states(&mut self) -> bool {
         let with: Vec<usize> = (0..self.entries.len()).filter(|n| self.entries[*n].state.is_some()).collect();
         let bytes: usize = with.iter().map(|n| self.entries[*n].state_bytes()).sum();

@@ -58,7 +58,8 @@ impl Weights {
 
 /// Scratch of one thread: rows of cells with one more at each end.
 pub struct Scratch {
-    /// s for the fluxes along x; along y of the row before, this one and the next; along z likewise.
+    /// The sums s: of this row for the fluxes along x; of the row before, this one and the next for those
+    /// along y; and the same for those along z.
     sums: [Vec<f32>; 7],
     row: Vec<f32>,
     base: Vec<f32>,
@@ -105,7 +106,7 @@ impl Prolong<'_> {
         });
     }
 
-    /// The cells of row (j, k) with faces around reached finer cells.
+    /// The cells of row (j, k) whose faces [`reached`](Self::reached) fills.
     pub fn range(&self, bricks: &Bricks, j: usize, k: usize) -> [usize; 2] {
         let mut range = [usize::MAX, 0];
         let [_, ny, nz] = self.coarse.dims.array();
@@ -127,7 +128,8 @@ impl Prolong<'_> {
         range
     }
 
-    /// Fills the faces of cells `cells` of row (j, k), up to their upper ones along x.
+    /// Fills the finer faces of the cells from `first` to `end` of row (j, k), up to their upper ones along
+    /// x.
     fn row(&self, [j, k]: [usize; 2], [first, end]: [usize; 2], out: [&mut [f32]; 3], scratch: &mut Scratch) {
         let Self { finer, coarse, fine, .. } = *self;
         let n = end - first;
@@ -262,7 +264,8 @@ fn add_differences_kernel<S: Simd>(_: S, [a1, a0]: [&[f32]; 2], [b1, b0]: [&[f32
 
 each_level! { fn refine(parts: [Pair; 2], rows: [&[f32]; 5], out: &mut [f32]) = refine_kernel; }
 
-/// Part of faces along two axes; `rows` are the faces and their neighbours below and above along each.
+/// One finer face of each of some faces. Its place along two axes has the weights p and q; `rows` are the
+/// faces, and their neighbours below and above along each axis.
 #[inline(always)]
 fn refine_kernel<S: Simd>(_: S, [p, q]: [Pair; 2], rows: [&[f32]; 5], out: &mut [f32]) {
     let n = out.len();
@@ -278,7 +281,7 @@ each_level! { fn across_x_2(weights: &Weights, faces: &[f32], sums: &[f32], out:
 each_level! { fn across_x_3(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = across_x_kernel, 3; }
 each_level! { fn across_x_4(weights: &Weights, faces: &[f32], sums: &[f32], out: &mut [f32]) = across_x_kernel, 4; }
 
-/// Faces across x, N for each of `faces` but the last. `sums` begins one cell before the first.
+/// Finer faces across x: N for each of `faces` but the last. `sums` begins one cell before the first.
 #[inline(always)]
 fn across_x_kernel<S: Simd, const N: usize>(
     _: S,
@@ -303,7 +306,8 @@ fn across_x_kernel<S: Simd, const N: usize>(
 
 each_level! { fn on_face(part: Pair, row: &[f32], beside: [&[f32]; 2], out: &mut [f32]) = on_face_kernel; }
 
-/// Part of faces along one axis. `row` has one face more at each end.
+/// One finer face of each of the faces in `row`, which has one face more at each end. Its place along one
+/// axis has the weights `part`; `beside` are the neighbours along that axis.
 #[inline(always)]
 fn on_face_kernel<S: Simd>(_: S, part: Pair, row: &[f32], beside: [&[f32]; 2], out: &mut [f32]) {
     let n = out.len();
@@ -330,8 +334,9 @@ each_level! {
     ) = inside_kernel;
 }
 
-/// Faces between the two of each cell, without their variation along x: `row` is linear between `ends`, which have one face more at
-/// each end, and `beside` are the neighbours of either along the other axis.
+/// Finer faces between the two faces of each cell, without their variation along x. `row` is linear between
+/// `ends`; all three have one face more at each end. `beside` are the neighbours of both ends along the other
+/// axis.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
 fn inside_kernel<S: Simd>(
@@ -360,7 +365,8 @@ each_level! { fn spread_2(weights: &Weights, row: &[f32], base: &[f32], out: &mu
 each_level! { fn spread_3(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 3; }
 each_level! { fn spread_4(weights: &Weights, row: &[f32], base: &[f32], out: &mut [f32]) = spread_kernel, 4; }
 
-/// Parts along x of faces across another axis: `base` and the variation of `row`, which has one face more at each end.
+/// Finer faces along x of faces across another axis: `base` plus the variation of `row`, which has one face
+/// more at each end.
 #[inline(always)]
 fn spread_kernel<S: Simd, const N: usize>(
     _: S,

@@ -50,7 +50,7 @@ pub struct System {
     /// The right-hand side; during a solve the residual. Its ghosts are 0.
     pub rhs: Halves,
     direction: Halves,
-    /// The preconditioned residual; A times the direction.
+    /// First the preconditioned residual, then A times the direction.
     other: Halves,
     partials: Vec<f64>,
     /// Of each plane: the largest magnitude, and the sum of squares.
@@ -82,8 +82,9 @@ impl System {
         self.enclosed_regions.find(self.grids.finest());
     }
 
-    /// Solves A φ = rhs until `done`, at most `most` iterations. The mean divergence of a closed region is
-    /// subtracted first: no pressure can remove it. The mean of φ there is zero.
+    /// Solves A φ = rhs until `done` accepts the residual, for at most `most` iterations. The mean divergence
+    /// of a closed region is subtracted first, because no pressure can remove it. The mean of φ there is
+    /// zero.
     pub fn solve(&mut self, most: u32, done: impl Fn(Residual) -> bool, halt: &Halt) -> Solve {
         let mut solve = self.start();
         let mut last = f64::INFINITY;
@@ -107,7 +108,8 @@ impl System {
         self.grids.finest().board
     }
 
-    /// Subtracts from the right-hand side what no pressure can remove. Returns its size.
+    /// Zeros cells that are not unknowns, and subtracts from the right-hand side the means of closed regions:
+    /// no pressure can remove them. Returns the size of the result.
     pub fn prepare(&mut self) -> Residual {
         self.clear_unknowns();
         self.enclosed_regions.remove_means(self.grids.finest(), &mut self.rhs);

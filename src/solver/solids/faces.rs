@@ -440,8 +440,8 @@ impl Scene<'_> {
         if open > 1.0 - 1e-3 { 1.0 } else { open }
     }
 
-    /// Whether a thin solid pierces a cell: its centre is inside, and its outer corners are not all joined by
-    /// edges that lie outside. Around the edge of a block they are joined.
+    /// Whether a thin solid pierces a cell: its centre is inside, and its outer corners are not all connected
+    /// by edges outside. At the edge of a block they are connected.
     fn is_pierced(&self, near: &[u16], samples: &Samples, cell: [isize; 3]) -> bool {
         if samples.center(cell) >= 0.0 {
             return false;
@@ -486,8 +486,8 @@ impl Scene<'_> {
         self.leave(near, from, by, distance).is_none_or(|gone| self.walk(near, from, by, gone).is_some())
     }
 
-    /// Fraction of the segment `by`, from a point at this `distance`, after which the adjacent surface is
-    /// left behind. None if the segment leads into the solid or along it.
+    /// Length of the segment `by` \[m\], from a point at this `distance`, after which the adjacent surface is
+    /// left behind. `None` if the segment leads into the solid or along it.
     fn leave(&self, near: &[u16], from: [f32; 3], by: [f32; 3], mut distance: f32) -> Option<f32> {
         let (length, least) = (length(by), NEAR * self.frame.h);
         let mut gone = 0.0;

@@ -21,8 +21,8 @@ pub const CLOSED: u8 = 1;
 /// Flag of a cell: all its faces are closed.
 pub const SOLID: u8 = 8;
 
-/// A face inside a solid and the neighbours it repeats: bit 2a + side for the one below or above along axis
-/// a.
+/// A face inside a solid, and the neighbours whose mean it takes: bit 2a + side stands for the neighbour
+/// below or above along axis a.
 #[derive(Clone, Copy, Debug)]
 struct Repeat {
     at: u32,
@@ -185,7 +185,7 @@ impl Voxels {
         faces.binary_search_by_key(&at, |cut| cut.at).map_or(1.0, |found| faces[found].open)
     }
 
-    /// Takes over the velocities of solids that have not moved.
+    /// Updates the velocities of cut faces of solids that have not moved.
     pub fn set_velocities(&mut self, poses: &[SolidPose]) {
         for (component, (faces, owners)) in self.cuts.faces.iter_mut().zip(&self.owners).enumerate() {
             for (cut, owner) in faces.iter_mut().zip(owners) {
@@ -194,8 +194,8 @@ impl Voxels {
         }
     }
 
-    /// Extends the flow to faces inside solids: free-slip faces repeat the flow outside, no-slip faces turn
-    /// with the surface.
+    /// Extends the flow to faces inside solids. Free-slip faces take the mean of the flow outside; faces of
+    /// spinning no-slip bodies of revolution take the velocity of the surface.
     pub fn extend(&self, layout: Layout, ranks: &Ranks, velocity: &mut Faces) {
         let [u, v, w] = &mut *velocity;
         // A face of the last layer repeats others up to as many planes away.
@@ -286,8 +286,8 @@ fn close_walls(frame: &Frame, flags: &mut [u8]) {
 }
 
 /// Fills the flags of the ghosts. Beyond the ends of periodic axes they repeat the other end. Elsewhere a
-/// solid that touches a side continues behind it: otherwise backflow beside a plate would bring in what lies
-/// on the plate's other side.
+/// solid that touches a side continues behind it. Otherwise backflow on one side of a plate would bring in
+/// values from the other side of the plate.
 fn fill_ghosts(frame: &Frame, flags: &mut [u8]) {
     let strides = frame.layout.strides();
     for (axis, n) in frame.layout.dims.array().into_iter().enumerate() {

@@ -68,9 +68,9 @@ impl Solver {
         });
     }
 
-    /// As [`write_velocity`](Self::write_velocity), of the planes from..to, which `out` has room for, with 0 for |ω|. They may
-    /// be those of the slab of this rank and one plane beside it. Their faces lie in the two planes of velocity beside the slab that steps and
-    /// edits leave there.
+    /// As [`write_velocity`](Self::write_velocity), for the planes from..to, which `out` has room for, with 0
+    /// for |ω|. They may be those of the slab of this rank and one plane beside it: steps and edits leave two
+    /// planes of velocity beside the slab, which have the faces of that plane.
     pub(crate) fn write_motion_planes(&self, [from, to]: [usize; 2], out: &mut [[f16; 4]]) {
         let layout = self.fields.layout;
         let motion = |at: usize| {

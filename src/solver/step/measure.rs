@@ -34,7 +34,8 @@ impl Flow {
     }
 }
 
-/// Measures the velocity, which is known in the plane above the slab too. `partials` holds one partial result for each of the nz planes.
+/// Measures the velocity, which must be known in the plane above the slab too. `partials` holds one partial
+/// result for each of the nz planes.
 pub fn flow(layout: Layout, ranks: &Ranks, [u, v, w]: &Faces, partials: &mut [Flow]) -> Flow {
     let nx = layout.dims.nx;
     row_passes::reduce(layout, partials, |sum, j, k| {
@@ -108,7 +109,7 @@ impl FlowLanes {
     }
 }
 
-/// A row of faces, and the row of the faces opposite.
+/// Lower and upper faces of sixteen cells.
 type Pair<'a> = [&'a [f32; LANES]; 2];
 
 /// As [`contents`], and records which bricks are occupied.

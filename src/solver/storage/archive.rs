@@ -87,7 +87,7 @@ pub trait Saved {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError>;
 }
 
-/// Writes each value after its name and its number of bytes.
+/// Writes each value after a header with its name and its number of bytes.
 pub struct Saver<W>(pub W);
 
 impl<W: Write> Archive for Saver<W> {
@@ -109,7 +109,7 @@ impl<W: Write> Saver<W> {
     }
 }
 
-/// Reads values in the same order.
+/// Reads the values that [`Saver`] wrote, in the same order.
 pub struct Loader<R>(pub R);
 
 impl<R: Read> Archive for Loader<R> {

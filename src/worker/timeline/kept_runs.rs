@@ -59,8 +59,8 @@ impl KeptRuns {
         timeline.drop_old_flows();
     }
 
-    /// Gives up the frames of the states before `first`, which are gone, and frames until the rest fits beside those of
-    /// `timeline`.
+    /// Gives up the runs of states before `first`, which are gone. Then gives up frames until the rest fits
+    /// into memory beside those of `timeline`.
     pub fn make_room(&mut self, timeline: &Timeline, first: u64) {
         self.runs.retain(|(stored, _)| *stored >= first);
         let is_over = |kept: &Self| timeline.bytes + kept.bytes_beside(timeline) > timeline.limit;
@@ -89,7 +89,7 @@ impl KeptRuns {
         frames.filter(|(frame, _)| !is_in(Some(frame), timeline))
     }
 
-    /// Memory of what is not in `timeline` \[bytes\].
+    /// Memory of the frames and states that are not in `timeline` \[bytes\].
     fn bytes_beside(&self, timeline: &Timeline) -> usize {
         self.frames_beside(timeline).map(|(frame, state)| frame.bytes() + frame.flow_bytes() + state).sum()
     }
