@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pressure_that_is_not_kept_is_no_zero() {
+    fn a_pressure_that_is_not_kept_is_an_error() {
         // The trapezoidal rule keeps it for itself.
         let integrator = Integrator::Projection;
         let config = Config { integrator, ..turning().config().clone() };

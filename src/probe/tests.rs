@@ -56,7 +56,7 @@ fn the_speed_at_a_wall_is_that_of_the_wall() {
 }
 
 #[test]
-fn nothing_is_read_where_the_box_no_longer_is() {
+fn probes_outside_a_moved_box_read_nan() {
     let sides = [[BoundaryCondition::Open; 2]; 3];
     let mut config = Config { sides, threads: 1, ..Config::new(Dims::new([64, 16, 16]).unwrap(), H) };
     (config.follow.on, config.follow.margin) = (true, 4);
@@ -78,7 +78,7 @@ fn nothing_is_read_where_the_box_no_longer_is() {
 }
 
 #[test]
-fn a_wall_says_what_heat_and_what_force_crosses_it() {
+fn a_wall_reads_its_heat_flux_and_shear() {
     let plate = BoundaryCondition::NoSlip([1.0, 0.0, 0.0]);
     let around = [BoundaryCondition::Periodic; 2];
     let mut solver = solver([around, [plate; 2], around], [[None; 2], [Some(5.0), Some(1.0)], [None; 2]]);
@@ -181,7 +181,7 @@ fn the_shear_of_a_driven_flow_balances_the_force() {
 
 /// Walls of 30 and 80 K around air that cools: the probes read −3.27 and 9.24.
 #[test]
-fn walls_give_the_heat_that_cools_away() {
+fn heat_from_walls_balances_cooling() {
     let around = [BoundaryCondition::Periodic; 2];
     for integrator in INTEGRATORS {
         let sides = [around, [BoundaryCondition::Closed; 2], around];

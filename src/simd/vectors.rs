@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_come_apart_and_squares_turn() {
+    fn cells_are_deinterleaved_and_squares_transposed() {
         let at = |l: usize, n: usize| (10 * l + n) as f32;
         let mut cells: [[f32; 4]; EIGHT] = std::array::from_fn(|l| std::array::from_fn(|n| at(l, n)));
         let mut apart = [Eight([0.0; EIGHT]); 4];

@@ -116,7 +116,7 @@ mod tests {
     const ALL: [Integrator; 3] = [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid];
 
     #[test]
-    fn ghosts_follow_the_sides() {
+    fn ghosts_follow_the_boundary_conditions() {
         let layout = Layout::new(Dims::new([3, 2, 2]).unwrap());
         let mut field: Vec<f32> = (0..layout.size()).map(|n| n as f32).collect();
         let ends = [

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_follow_the_drawing() {
+    fn neighbours_have_the_documented_slots() {
         let board = Board::new([7, 4, 3]);
         for (i, j, k) in [(0, 0, 0), (3, 1, 2), (6, 2, 1), (5, 3, 0)] {
             let (color, at) = board.at(i, j, k);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn split_rows_come_together_again() {
+    fn merge_is_the_inverse_of_split() {
         for n in [1, 2, 5, 8] {
             let board = Board::new([n, 2, 2]);
             let row: Vec<f32> = (0..n).map(|i| i as f32 + 1.0).collect();

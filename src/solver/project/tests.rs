@@ -292,7 +292,7 @@ fn the_operator_and_a_sweep_follow_their_formulas() {
 }
 
 #[test]
-fn solids_that_have_moved_leave_no_trace() {
+fn a_solve_after_solids_have_moved_equals_that_of_a_new_system() {
     let layout = Layout::new(Dims::new([21, 18, 15]).unwrap());
     let ends = [[Neumann; 2], [Periodic; 2], [Dirichlet; 2]];
     let plate = |height: usize| {

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_solids_say_why() {
+    fn invalid_solids_are_reported() {
         let ball = Solid::new(Shape::Sphere { radius: -1.0 }, [0.0; 3]);
         assert!(ball.problem().unwrap().to_string().contains("radius"));
         let keys = vec![(1.0, [0.0; 3]), (1.0, [0.0; 3])];

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_after_a_motion_finds_what_a_first_one_finds() {
+    fn an_updated_search_equals_a_new_search() {
         let frame = frame([48, 24, 24]);
         let ball = Solid::new(Shape::Sphere { radius: 0.35 }, [0.8, 1.2, 1.21]).pose(0.0, 0.0);
         let plank = Solid {
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plate_of_any_thickness_at_any_angle_keeps_air_apart() {
+    fn a_plate_of_any_thickness_at_any_angle_is_airtight() {
         let frame = frame([16, 16, 16]);
         for thickness in [0.002, 0.01, 0.05, 0.09, 0.13, 0.17, 0.25] {
             for (turn, shift) in [

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn coarser_masks_hold_as_much() {
+    fn coarser_masks_keep_the_volume() {
         let pixels = [37, 23];
         let values: Vec<[u8; 4]> = (0..37 * 23).map(|n| [(n * 7 % 256) as u8, 0, 9, 255]).collect();
         let card = Card::new(pixels, 0.1, 1.0, values).unwrap();

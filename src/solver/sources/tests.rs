@@ -147,7 +147,7 @@ fn regions_outside_the_box_cover_no_cell_and_regions_across_a_side_a_part() {
 
 /// The faces on the two ends of a periodic axis are the same ones.
 #[test]
-fn faces_on_both_ends_of_a_periodic_axis_are_covered_alike() {
+fn faces_on_both_ends_of_a_periodic_axis_have_equal_weights() {
     let grid = grid([true, false, false]);
     for x in [-0.53, 0.47, 0.53, 3.47, 3.52, 4.53] {
         let [cover, ..] = Cover::faces(&grid, &Region::sphere([x, 1.8, 2.2], 0.5));

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_solver_gets_its_smoke_back() {
+    fn a_restored_state_undoes_a_clear() {
         let mut solver = painted(&config(), &solids());
         advance(&mut solver, 2);
         let (state, before) = (solver.capture(), bits(&solver));

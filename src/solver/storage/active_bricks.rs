@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_apart_into_runs() {
+    fn rows_are_divided_into_runs() {
         let layout = Layout::new(Dims::new([20, 8, 8]).unwrap());
         let mut bricks = Bricks::new(layout);
         bricks.reached = vec![0, 1, 1];

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_that_is_lowered_again_was_seen() {
+    fn a_flag_that_was_seen_stays_raised() {
         let flag = AtomicBool::new(false);
         let halt = Halt::on(&flag, &Ranks::default());
         assert!(!halt.is_raised());

@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_brings_the_planes_within_reach_and_no_others() {
+    fn an_exchange_brings_the_planes_of_the_halo_and_no_others() {
         let layout = Layout::new(Dims::new([2, 1, 13]).unwrap());
         for (periodic, size, halo) in [
             (false, 3, [1, 2]),
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_planes_come_back() {
+    fn to_planes_is_the_inverse_of_to_columns() {
         let (nz, plane, width) = (11, 50, 47);
         let stack = Stack { plane, width, unit: 10, ghosts: 0 };
         for (size, periodic) in [(2, true), (2, false)] {
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_pass_through_the_ranks_in_their_order() {
+    fn sums_are_added_in_the_order_of_the_ranks() {
         on_ranks(3, 12, false, |rank, ranks| {
             let mut sum = 1.0f64;
             ranks.in_turn(&mut sum, |sum| *sum = 10.0 * *sum + rank as f64);

@@ -115,7 +115,7 @@ fn the_box_has_full_weight_on_strained_cells_and_falls_over_a_ramp() {
 }
 
 #[test]
-fn rounds_move_all_of_each_flux_and_the_last_one_what_is_left() {
+fn all_rounds_together_move_each_flux_once() {
     let bricks = Bricks::new(Layout::new(Dims::new(CELLS).unwrap()));
     for lost in [1.2, 1.9, 2.7] {
         let strain = Strain { forwards: [lost, 0.1], ..strain([40, 30, 50], [43, 31, 56]) };
