@@ -143,7 +143,7 @@ impl Detail {
         }
     }
 
-    /// After the state was replaced: recomputes what follows from the poses of the solids.
+    /// Recomputes the values that follow from the poses of the solids, after the state was replaced.
     pub fn restored(&mut self) {
         self.obstacles.iter_mut().for_each(|obstacles| obstacles.restored(None));
         self.cut.forget();

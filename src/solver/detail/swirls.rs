@@ -94,7 +94,7 @@ pub struct Swirls {
     /// For each row, the cells that smoke may reach, and those around them in any direction.
     reached: Vec<[usize; 2]>,
     around: Vec<[usize; 2]>,
-    /// Greatest weight \[m/s\], and what it would be in shorter substeps.
+    /// Greatest weight \[m/s\] with the cap, and without it, as in shorter substeps.
     strongest: f32,
     wanted: f32,
 }
@@ -466,8 +466,9 @@ fn subtract_kernel<S: Simd>(_: S, back: &[[f32; 4]], out: &mut [[f32; 4]]) {
 
 each_level! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = measure_kernel; }
 
-/// For each cell of a row: the squared speed of what a mean over 3³ cells removes, and the squared gradient of the velocity, per cell. Over
-/// a flow without divergence its mean is that of the squared strain 2 S:S.
+/// For each cell of a row: the squared speed of the velocity minus its mean over 3³ cells, and the squared
+/// gradient of the velocity, per cell. In a flow without divergence the mean of the latter is that of the
+/// squared strain 2 S:S.
 #[inline(always)]
 fn measure_kernel<S: Simd>(s: S, layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
     let rows = neighbors(layout, centers, at, out.len());

@@ -1,4 +1,4 @@
-//! Smoke finer than the velocity: what the prolonged velocity and the whole step keep.
+//! Smoke finer than the velocity: conservation by the prolonged velocity and by the whole step.
 
 use super::prolong::{Prolong, Scratch, Weights};
 use crate::grid::{Dims, Faces, Layout};

@@ -299,7 +299,8 @@ mod tests {
         }
     }
 
-    /// Power of the waves that repeat up to twice in 32 cells along x or z, as a share of what white noise on the lattice has.
+    /// Power of the waves with up to two periods in 32 cells along x or z, relative to that of white noise on
+    /// the lattice.
     fn long_waves(values: &[f32]) -> f64 {
         let power: f64 = values.iter().map(|x| f64::from(x * x)).sum();
         let points = values.len() as f64 / 8.0;

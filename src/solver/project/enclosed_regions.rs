@@ -224,7 +224,7 @@ impl Search<'_> {
         self.work.open[low] |= self.work.open[high];
     }
 
-    /// Joins what open faces connect.
+    /// Joins the runs that open faces connect.
     fn join_pairs(&mut self) {
         let mut pairs = std::mem::take(&mut self.work.pairs);
         self.level.ranks().join_lists(&mut pairs);

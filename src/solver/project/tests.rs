@@ -1,4 +1,4 @@
-//! Compares iterative projections with the direct one, and with what must hold around solids.
+//! Compares iterative projections with the direct one, and checks their properties around solids.
 
 use super::PressureBoundary::{Dirichlet, Neumann, Periodic};
 use super::boundary::is_periodic;

@@ -55,7 +55,7 @@ struct Partial {
     before: f32,
 }
 
-/// A partly open cell whose middle lies inside a solid of a temperature.
+/// A partly open cell whose middle lies inside a solid with a fixed temperature.
 #[derive(Clone, Copy, Debug)]
 struct WarmCell {
     at: u32,
@@ -165,7 +165,7 @@ impl Drag {
         });
     }
 
-    /// Adds to `momentum` what faces inside solids have gained.
+    /// Adds to `momentum` the gain of partly open faces inside solids.
     fn each_inside(&self, arms: Arms, momentum: &mut Momentum, gained: impl Fn(usize, &Partial) -> f32) {
         for (component, partial) in self.partial.iter().enumerate() {
             momentum.add_in_turn(arms.ranks, None, |momentum, _| {
@@ -235,7 +235,7 @@ impl Drag {
     }
 }
 
-/// A link that a solid cuts: its lower point, and what stops each end.
+/// A link that a solid cuts: its lower point, and the surface that each end meets.
 struct Crossing {
     below: [isize; 3],
     /// θ \[cells\] and the solid, for the points below and above; `None` where the solid does not fix their
@@ -395,7 +395,7 @@ impl Search<'_> {
         self.scene.poses[usize::from(owner)].slip == Slip::None
     }
 
-    /// Whether a solid holds the velocity, or the temperature, of the air at its surface.
+    /// Whether a solid fixes the velocity, or the temperature, of the air at its surface.
     fn holds(&self, quantity: Option<usize>, owner: u16) -> bool {
         quantity.map_or(self.temperature(owner).is_some(), |_| self.sticks(owner))
     }

@@ -71,7 +71,7 @@ impl Momentum {
         forces.copy_from_slice(others);
     }
 
-    /// Adds to `solid` what it gains along `component` at the face at a position \[m/s\].
+    /// Adds to `solid` its gain along `component` at the face at a position \[m/s\].
     pub fn add(&mut self, arms: Arms, solid: u16, component: usize, face: u32, gained: f64) {
         let solid = usize::from(solid);
         self.linear[solid][component] += gained;

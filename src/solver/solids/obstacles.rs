@@ -206,7 +206,7 @@ impl Obstacles {
         moved
     }
 
-    /// After the state was replaced: recomputes what follows from the poses.
+    /// Recomputes the values that follow from the poses, after the state was replaced.
     pub fn restored(&mut self, known: Option<&CutFaces>) {
         let Self { frame, ranks, poses, voxels, near, drag, ranges, .. } = self;
         voxels.update(*frame, poses, known);

@@ -176,8 +176,8 @@ fn layer(cover: &Cover, component: usize, index: usize) -> f64 {
     sum
 }
 
-/// The first free face of every wall has the moment about it of a plate half a cell thick; without the wall it has what of the
-/// plate is in its cube.
+/// The first free face before each wall has the moment about it of a plate half a cell thick. Without the
+/// wall it has only the part of the plate in its cube.
 #[test]
 fn a_plate_thinner_than_a_cell_drives_the_first_face_before_a_wall() {
     let grid = grid([false; 3]);

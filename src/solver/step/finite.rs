@@ -29,7 +29,7 @@ pub fn find_initial(fields: &Fields) -> Option<SolverError> {
 /// Finds the first value that is not finite after a substep, by the order of the stages in step `step`.
 pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
     let layout = fields.layout;
-    // The trapezoidal rule has put the velocity at the beginning of the step in the place of the advected one.
+    // With the trapezoidal rule `advected` is the velocity at the beginning of the step.
     let first = if fields.past.is_some() { "the previous step" } else { "velocity advection" };
     let stages = [
         (first, velocity(layout, &fields.advected)),
@@ -46,7 +46,7 @@ pub fn find(fields: &Fields, step: u64) -> Option<SolverError> {
 /// Position of a field in [`NAMES`], and a cell of it.
 type ValuePlace = (usize, [usize; 3]);
 
-/// The first of what the ranks have found: by stage, field and cell.
+/// The first invalid value that any rank has found, by stage, field and cell.
 fn first_of_ranks(
     fields: &Fields,
     found: Option<([usize; 2], [usize; 3])>,

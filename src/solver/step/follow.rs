@@ -5,10 +5,12 @@
 //! bricks around the contents, with a reserve where contents stick out, so that the next move is some steps away (`move_box.rs`).
 //! Walls, inflows and periodic sides stay. No side sinks below y = 0, where pictures have their floor.
 //!
-//! A warm floor and a smoky inflow grow with the box, and feed all of it. What they alone give never exceeds their own value, so along
-//! their edges only what exceeds it counts as contents; otherwise the box would grow at every step without end.
+//! A warm floor and a smoky inflow grow with the box and feed all of it, so their own smoke and heat would
+//! let the box grow at every step without end. Along their edges the scalars never exceed the value of the
+//! side. So only scalars above that value count as contents there.
 //!
-//! With several ranks each looks at its slab, and all decide by what all have found. A box that would become too thin for them ends the run.
+//! With several ranks, each finds the contents of its slab, and all decide by the contents of the whole box.
+//! A box that would become too thin for the ranks ends the run.
 
 use rayon::prelude::*;
 
@@ -23,7 +25,7 @@ use crate::solver::{BoundaryCondition, Config, Follow, Solid, SolverError};
 /// Share of the greatest temperature excess below which heat counts as none, as a factor on [`Follow::threshold`].
 const COOLEST: f32 = 10.0;
 
-/// Share of the value of a side that overshoots of the advection may add to what comes from it.
+/// Relative overshoot of the advection: scalars that come from a side may exceed its value by this share.
 const OVERSHOOT: f32 = 0.01;
 
 /// Cells of a brick, by which sides move.
@@ -237,7 +239,7 @@ impl Solver {
         bytes as f64 <= f64::from(limit) * f64::from(1 << 20) && (!grows || self.has_room(bytes))
     }
 
-    /// Whether the ranks have room for a box of so many bytes, each for its share.
+    /// Whether each rank has memory for its share of a box of so many bytes.
     pub(super) fn has_room(&self, bytes: u64) -> bool {
         let ranks = self.ranks();
         !ranks.any(room::probe(bytes / ranks.size() as u64, "the solver").is_err())

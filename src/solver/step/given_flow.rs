@@ -48,7 +48,7 @@ impl Solver {
         Ok(())
     }
 
-    /// Replaces the velocity by that between two others.
+    /// Sets the velocity to the linear interpolation between two given ones, and projects it.
     fn set_flow(&mut self, [from, to]: [&Faces; 2], share: f32, halt: &Halt) {
         let fields = &mut self.fields;
         let own = fields.layout.own();

@@ -6,7 +6,7 @@ use crate::solver::Config;
 use crate::solver::storage::cells::Cells;
 use crate::solver::storage::ranks::Ranks;
 
-/// Fields from which the next step goes on.
+/// Fields that the next step starts from.
 pub struct Kept {
     pub velocity: Faces,
     /// Velocity at the beginning of the last step, if the integrator remembers it.

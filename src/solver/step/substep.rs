@@ -152,7 +152,7 @@ impl Substep<'_> {
         fields.reflect();
         clock.lap(Stage::Project)?;
 
-        // The decay between two halves of the diffusion is of second order as it is.
+        // Decay between two halves of the diffusion is of second order already.
         fields.diffuse_scalars(params, half / area, (HALVES[0], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
         let cfl = clock.record_cfl(steps * fields.measure().speed);
@@ -239,7 +239,7 @@ impl Substep<'_> {
         clock.lap(Stage::Forces)
     }
 
-    /// Projects; the pressure becomes `share[0]` times what it was and `share[1]` \[m/s\] times what is found.
+    /// Projects. The pressure becomes `share[0]` · p + `share[1]` · φ, with `share[1]` in m/s.
     fn project(&self, fields: &mut Fields, share: [f32; 2], clock: &mut Clock) -> Result<(), SolverError> {
         fields.project(self.config.tolerance, Some(share), clock.stats, clock.halt);
         clock.lap(Stage::Project)

@@ -52,7 +52,7 @@ impl Bricks {
         self.count.nx
     }
 
-    /// For each brick whether it holds anything, x fastest, if that is known.
+    /// For each brick, x fastest, whether it is occupied; `None` if that is unknown.
     pub fn occupied(&self) -> Option<Vec<u8>> {
         self.known.then(|| {
             let mut held = vec![0; self.reached.len()];
@@ -61,7 +61,7 @@ impl Bricks {
         })
     }
 
-    /// Whether it is known which bricks hold anything.
+    /// Whether it is known which bricks are occupied.
     pub fn are_known(&self) -> bool {
         self.known
     }
@@ -214,7 +214,7 @@ fn dilate_along(from: &[u8], to: &mut [u8], count: [usize; 3], axis: usize, far:
 }
 
 each_level! {
-    /// Adds to `held`, for each brick of a row of cells, whether one of its values is not zero.
+    /// Sets the entry in `held` of each brick of a row of cells that has a value other than zero.
     pub fn held_row(row: &[[f32; 4]], held: &mut [u8]) = held_row_kernel;
 }
 

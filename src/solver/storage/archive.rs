@@ -33,8 +33,8 @@ pub trait Archive {
     /// Writes the `bytes` called `name`, or replaces them.
     fn bytes(&mut self, name: &'static str, bytes: &mut [u8]) -> Result<(), StateError>;
 
-    /// As [`bytes`](Self::bytes), of a field with `planes[0]` planes of cells along z and `planes[1]` planes of ghosts beyond each end. Of
-    /// several ranks each has its own.
+    /// As [`bytes`](Self::bytes), for a field with `planes[0]` planes of cells along z and `planes[1]` planes
+    /// of ghosts beyond each end. With several ranks, each has values only in its own planes.
     fn planes(&mut self, name: &'static str, bytes: &mut [u8], planes: [usize; 2]) -> Result<(), StateError> {
         let _ = planes;
         self.bytes(name, bytes)

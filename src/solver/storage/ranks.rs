@@ -65,8 +65,9 @@ impl Team {
         [if rank == 0 { -g } else { low }, if rank + 1 == self.size() { high + g } else { high }]
     }
 
-    /// The planes that a pass on `rank` reads if it reads so many below and above its slab, ascending, its own included. On a periodic
-    /// axis these are all images within the box and its ghosts.
+    /// The planes, ascending, that a pass on `rank` reads if it needs `below` and `above` planes beside its
+    /// slab; its own planes are among them. On a periodic axis these are all images within the box and its
+    /// ghosts.
     fn planes_read(&self, rank: usize, [below, above]: [usize; 2], ghosts: usize) -> Vec<[isize; 2]> {
         let ([low, high], g, nz) = (self.slab(rank), ghosts as isize, self.nz());
         let [low, high] = [low - below as isize, high + above as isize];
@@ -465,7 +466,7 @@ impl Ranks {
         if self.is_alone() { mine } else { self.all(mine).into_iter().fold(mine, f32::max) }
     }
 
-    /// The sum of what the ranks count.
+    /// The sum of the counts of all ranks.
     pub fn sum(&self, mine: usize) -> usize {
         if self.is_alone() { mine } else { self.all(mine).into_iter().sum() }
     }

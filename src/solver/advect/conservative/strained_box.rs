@@ -206,7 +206,8 @@ fn weigh_kernel<S: Simd>(s: S, Weights { base, lanes, along }: Weights, crossing
 }
 
 each_level! {
-    /// Takes from volumes of cells what leaves through two opposite faces: weights times volumes that cross.
+    /// Subtracts from the volumes of cells the volumes that leave through two opposite faces: weights times
+    /// the volumes that cross.
     pub fn drain(weights: [Weights; 2], crossing: [&[Eight]; 2], volume: &mut [Eight]) = drain_kernel;
 }
 

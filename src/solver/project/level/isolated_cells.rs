@@ -12,7 +12,8 @@
 //! For the coarse grid the plate stands one fine cell aside, between A and B, but does not leak. Without this a plate
 //! between the two cells of a pair doubles the iterations.
 //!
-//! Several ranks search in their planes and bring what they find to all: isolated cells are as few as the cells of thin solids.
+//! Several ranks each search in their planes and send the isolated cells that they find to all others. There
+//! are only as many as cells of thin solids.
 
 use super::coarsen::distance;
 use super::kernels::Row;

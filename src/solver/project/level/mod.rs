@@ -149,7 +149,8 @@ impl Level {
         self.relax_ranks.exchange(self.board.planes(), [half], halo);
     }
 
-    /// Brings to this rank what others have computed of `field`: the planes within `halo`, or all if the grid is whole.
+    /// Brings to this rank the planes of `field` that other ranks have computed: those within `halo`, or all
+    /// if this rank has the whole grid.
     fn share(&self, field: &mut Halves, halo: [usize; 2]) {
         let nz = self.board.n[2];
         let halo = if self.relax_ranks.is_alone() { [nz; 2] } else { halo };
