@@ -558,3 +558,37 @@ fn air_of_the_mean_temperature_does_not_rise_beside_solids() {
         assert!((mean - fixed).abs() < 2e-3, "detail {detail}: air rises at {mean} and {fixed} m/s");
     }
 }
+
+/// Each call made the next step one of first order, and doubled the drag of a ball at rest.
+#[test]
+fn solids_guided_along_their_path_move_the_air_as_those_with_keyframes() {
+    const N: usize = 24;
+    let dt = 1.0 / 60.0;
+    let path = |time: f32| [0.3 + 0.4 * time, 0.5, 0.5];
+    let ball = |keyframes| Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.12 }, path(0.0)) };
+    let energy = |guided: bool, moves: bool| {
+        let closed = all(BoundaryCondition::Closed);
+        let config = config([N; 3], 1.0 / N as f32, closed, Advection::Conservative);
+        let mut solver = Solver::new(config, inert(), vec![]).unwrap();
+        let keys = |times: &[f32]| times.iter().map(|&time| (time, path(time))).collect::<Vec<_>>();
+        let whole = if moves { keys(&[0.0, 1.0]) } else { vec![] };
+        solver.set_solids(vec![ball(whole)]).unwrap();
+        let swirl = |c: usize, p: [f32; 3]| {
+            let [x, y] = [p[0] - 0.5, p[1] - 0.5];
+            [-y, x, 0.0][c] * (-40.0 * (x * x + y * y)).exp()
+        };
+        solver.fill(swirl, |_| [0.0; 4]);
+        for step in 0..20 {
+            if guided {
+                let now = step as f32 * dt;
+                let keys = if moves { keys(&[now, now + dt, now + 2.0 * dt]) } else { vec![] };
+                solver.guide_solids(vec![ball(keys)]).unwrap();
+            }
+            advance(&mut solver, dt, 1);
+        }
+        solver.stats().kinetic_energy
+    };
+    assert_eq!(energy(true, false), energy(false, false), "a ball at rest");
+    let (guided, free) = (energy(true, true), energy(false, true));
+    assert!((guided / free - 1.0).abs() < 1e-4, "{guided} and {free}");
+}

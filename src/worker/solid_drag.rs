@@ -17,8 +17,11 @@ impl Drag {
         Self { solids }
     }
 
-    /// Keyframes of the `present` solids for the `dt` after `time`, and whether they arrive within it. None
+    /// Keyframes of the `present` solids for the `dt` after `time`, and whether they rest: they have arrived before. None
     /// if the target has other bodies, or if a body has keyframes already. `h` is the edge of a cell \[m\].
+    ///
+    /// The keyframes go on beyond the step, since solids move with their mean velocity around its end. So a solid that arrives is stopped
+    /// by the next call.
     pub fn next(&self, present: &[Solid], time: f64, dt: f32, h: f32) -> Option<(Vec<Solid>, bool)> {
         let same = |(now, goal): (&Solid, &Solid)| {
             now.is_body_of(goal) && now.rotation == goal.rotation && goal.keyframes.is_empty()
@@ -26,20 +29,22 @@ impl Drag {
         if present.len() != self.solids.len() || !present.iter().zip(&self.solids).all(same) {
             return None;
         }
-        let mut arrived = true;
+        let mut rests = true;
         let solids = present.iter().zip(&self.solids).map(|(now, goal)| {
             let from = now.position_at(time);
             let by = [0, 1, 2].map(|a| goal.position[a] - from[a]);
             let far = by.iter().map(|x| x * x).sum::<f32>().sqrt();
             let share = (FASTEST * h / far.max(1e-9)).min(1.0);
-            arrived &= share == 1.0;
             let to = if share == 1.0 { goal.position } else { [0, 1, 2].map(|a| from[a] + share * by[a]) };
             let (begin, end) = (time as f32, (time + f64::from(dt)) as f32);
             let moves = far > 0.0 && end > begin;
-            let keyframes = if moves { vec![(begin, from), (end, to)] } else { vec![] };
+            rests &= !moves;
+            let beyond = [0, 1, 2].map(|a| to[a] + (to[a] - from[a]));
+            let keyframes =
+                if moves { vec![(begin, from), (end, to), (end + (end - begin), beyond)] } else { vec![] };
             Solid { position: to, keyframes, ..goal.clone() }
         });
-        Some((solids.collect(), arrived))
+        Some((solids.collect(), rests))
     }
 }
 
@@ -54,12 +59,17 @@ mod tests {
 
     #[test]
     fn a_short_drag_takes_one_step_and_a_long_one_the_greatest_speed() {
-        let (solids, arrived) = Drag::to(vec![ball(0.52)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
-        assert!(arrived);
+        let drag = Drag::to(vec![ball(0.52)]);
+        let (solids, rests) = drag.next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
+        assert!(!rests);
         assert_eq!(solids[0].position_at(2.04), [0.52, 0.5, 0.5]);
         assert!((solids[0].velocity_at(2.0, 0.04)[0] - 0.5).abs() < 1e-2);
-        let (solids, arrived) = Drag::to(vec![ball(0.9)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
-        assert!(!arrived && (solids[0].position[0] - 0.58).abs() < 1e-6);
+        // The mean around the end of the step was half of that.
+        assert!((solids[0].velocity_at(2.0, 0.08)[0] - 0.5).abs() < 1e-2);
+        let (solids, rests) = drag.next(&solids, 2.04, 0.04, 0.01).unwrap();
+        assert!(rests && solids[0].position_at(2.08) == [0.52, 0.5, 0.5]);
+        let (solids, rests) = Drag::to(vec![ball(0.9)]).next(&[ball(0.5)], 2.0, 0.04, 0.01).unwrap();
+        assert!(!rests && (solids[0].position[0] - 0.58).abs() < 1e-6);
     }
 
     #[test]

@@ -329,9 +329,9 @@ impl Engine {
         let Some(simulation) = self.simulation(which) else { return };
         let (time, h) = simulation.scale();
         match drag.next(simulation.solids(), time, dt, h) {
-            Some((solids, arrived)) => {
+            Some((solids, rests)) => {
                 self.set_solids(which, solids);
-                self.drags[which as usize] = Some(drag).filter(|_| !arrived);
+                self.drags[which as usize] = Some(drag).filter(|_| !rests);
             }
             None => self.set_solids(which, drag.solids),
         }

@@ -90,6 +90,9 @@ pub struct Standing {
     dragged: bool,
 }
 
+/// Shortest displacement that counts as a jump of a solid \[cells\]. Positions between keyframes are rounded.
+const JUMP: f32 = 1e-3;
+
 impl Obstacles {
     /// Makes the `solids` of the box of `config` with their poses at `time` and their motion in the `dt`
     /// after it. `known` are their cut faces, if a finer grid determines them. `finer` is 1, or the number of
@@ -144,10 +147,14 @@ impl Obstacles {
         Scene { frame: self.frame, poses: &self.poses }
     }
 
-    /// Gives the same solids other motions.
-    pub fn guide(&mut self, solids: Vec<Solid>) {
+    /// Gives the same solids other motions. Returns whether any of them jumps to another pose at `time` \[s\].
+    pub fn guide(&mut self, solids: Vec<Solid>, time: f64) -> bool {
         assert_eq!(self.solids.len(), solids.len(), "other solids");
         self.solids = solids;
+        self.solids.iter().zip(&self.poses).any(|(solid, pose)| {
+            let far = pose.bounding_radius() / self.frame.h;
+            Shift::between(pose, &solid.stand(pose, time, [0.0; 2]), self.frame.h).most(far) > JUMP
+        })
     }
 
     /// Present poses, momentum and heat.

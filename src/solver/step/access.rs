@@ -56,6 +56,9 @@ impl Solver {
 
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
     pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
+        if profiles.is_empty() && self.profiles.is_empty() {
+            return;
+        }
         let (fields, time, pool) = (&mut self.fields, self.stats.time, self.pool.clone());
         pool.install(|| {
             fields.set_profiles(&self.config, &profiles);
@@ -261,7 +264,8 @@ impl Solver {
         momentum.iter().map(|each| each.map(|velocity| velocity * per_second)).collect()
     }
 
-    /// Replaces the solids. Smoke inside them is pushed to the nearest air.
+    /// Replaces the solids. Smoke inside them is pushed to the nearest air. The next step begins with a projection, and is of first order
+    /// in time, unless these solids are there already.
     ///
     /// # Errors
     /// If a solid is invalid, if the flow is frozen, or if the projection is [`Projection::Direct`]: the last
@@ -274,13 +278,27 @@ impl Solver {
             Config { projection: Projection::Direct, .. } => return Err(SolverError::DirectAroundSolids),
             _ => {}
         }
-        self.solids = solids;
-        self.place_solids();
+        if solids != self.solids {
+            self.solids = solids;
+            self.place_solids();
+        }
         Ok(())
     }
 
     /// Changes the solids from now on. If they differ from the present ones only in positions, rotations and
     /// keyframes, they are moved there, which takes a fraction of the time of [`Self::set_solids`].
+    ///
+    /// A body that jumps to another place pushes no air: it has no velocity. To drive a body from step to step, give it keyframes that
+    /// begin where it is and go on beyond the step, since a body moves with its mean velocity around the end of a step:
+    ///
+    /// ```
+    /// # use updraft::solver::Solid;
+    /// /// Moves `body` from `here` to `there` in the step of `dt` that begins at `time`.
+    /// fn drive(body: &mut Solid, [here, there]: [[f32; 3]; 2], time: f32, dt: f32) {
+    ///     let beyond = [0, 1, 2].map(|a| 2.0 * there[a] - here[a]);
+    ///     body.keyframes = vec![(time, here), (time + dt, there), (time + 2.0 * dt, beyond)];
+    /// }
+    /// ```
     ///
     /// # Errors
     /// As of [`Self::set_solids`].

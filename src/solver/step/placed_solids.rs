@@ -44,12 +44,15 @@ impl Fields {
 
     /// Gives the same solids other motions from `time` on, beginning with their first poses.
     pub fn guide_solids(&mut self, solids: Vec<Solid>, time: f64, dt: f32) {
-        self.budget.held = None;
         let Some(obstacles) = &mut self.obstacles else { return };
         if let Some(fine) = self.detail.as_mut().and_then(|detail| detail.obstacles.as_mut()) {
-            fine.guide(solids.clone());
+            fine.guide(solids.clone(), time);
         }
-        obstacles.guide(solids);
+        // Where no solid jumps, the next step moves them as any others, and the flow goes on.
+        if !obstacles.guide(solids, time) {
+            return;
+        }
+        self.budget.held = None;
         self.move_solids(time, [0.0, dt]);
         self.move_contents_out();
         self.disturbed = true;
