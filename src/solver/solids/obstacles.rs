@@ -22,10 +22,14 @@ const BESIDE: usize = 2;
 /// Memory for surroundings is prepared for air that crosses up to this many cells in a substep.
 const FASTEST: f32 = 8.0;
 
-/// Depth of the surroundings of solids \[cells\] for traces over at most `most` cells: interpolation reads up
-/// to two cells beyond a departure point.
-fn depth(most: f32) -> u32 {
-    (most.ceil() as u32).saturating_add(2)
+/// Depth of the surroundings of solids beyond the longest trace: interpolation reads up to two cells beyond a
+/// departure point. In moving air the advecting velocity diverges in up to two cells of the velocity beside a
+/// moving solid: in those that it cuts, and in those behind faces whose opening changes.
+const CELLS_BESIDE: u32 = 2;
+
+/// Depth of the surroundings of solids \[cells\] for traces over at most `most` cells.
+fn depth(most: f32, beside: u32) -> u32 {
+    (most.ceil() as u32).saturating_add(beside)
 }
 
 /// Solids at the present instant and at the beginning of the step.
@@ -46,7 +50,13 @@ pub struct Obstacles {
     /// Flags of the cells at the beginning of the step, if the solids have moved since.
     before: Vec<u8>,
     uncovered: Uncovered,
+    /// Cells along a cell of the velocity.
+    finer: u32,
     have_moved: bool,
+    /// Whether one moved at the beginning of the step or has moved in it.
+    stir_air: bool,
+    /// Whether all rest from this step on.
+    have_stopped: bool,
     near: Near,
     losses: Losses,
     /// Motion of each solid in this step.
@@ -105,7 +115,7 @@ impl Obstacles {
         [time, dt]: [f64; 2],
         (known, finer): (Option<&CutFaces>, usize),
     ) -> Self {
-        let deepest = depth(config.time.cfl.min(FASTEST));
+        let deepest = depth(config.time.cfl.min(FASTEST), CELLS_BESIDE);
         let more = if finer > 1 { BESIDE } else { 0 };
         let window = finer * (deepest as usize + BESIDE + more);
         let frame = Frame::new(walls, config.h, window);
@@ -132,6 +142,9 @@ impl Obstacles {
             before: vec![0; layout.size()],
             uncovered: Uncovered::default(),
             have_moved: false,
+            stir_air: false,
+            have_stopped: false,
+            finer: finer as u32,
             near,
             losses,
             shifts,
@@ -170,7 +183,7 @@ impl Obstacles {
         self.momentum.clone_from(&standing.momentum);
         self.pressure_forces.clone_from(&standing.pressure_forces);
         self.heat.clone_from(&standing.heat);
-        self.have_moved = false;
+        (self.have_moved, self.stir_air, self.have_stopped) = (false, false, false);
         self.voxels.update(self.frame, &self.poses, known);
         self.near.forget();
         self.drag = None;
@@ -189,6 +202,8 @@ impl Obstacles {
     /// the closed faces have changed.
     pub fn advance(&mut self, time: f64, [before, after]: [f32; 2], known: Option<&CutFaces>) -> bool {
         let (mut moved, mut turned) = (false, false);
+        let is_moving = |pose: &SolidPose| pose.velocity != [0.0; 3] || pose.spin != [0.0; 3];
+        let was_moving = self.poses.iter().any(is_moving);
         for ((solid, pose), shift) in self.solids.iter().zip(&mut self.poses).zip(&mut self.shifts) {
             let now = solid.stand(pose, time, [before, after]);
             *shift = Shift::between(pose, &now, self.frame.h);
@@ -199,6 +214,8 @@ impl Obstacles {
             *pose = now;
         }
         self.have_moved = moved;
+        self.stir_air = moved || was_moving;
+        self.have_stopped = was_moving && !self.poses.iter().any(is_moving);
         if moved {
             std::mem::swap(&mut self.before, &mut self.voxels.flags);
             std::mem::swap(&mut self.uncovered.were_inside, &mut self.voxels.inside);
@@ -348,6 +365,17 @@ impl Obstacles {
         self.have_moved
     }
 
+    /// Whether the advecting velocity of this step has the motion of a solid, so that it is not free of divergence beside it: also in the
+    /// first step in which all rest.
+    pub fn stir_air(&self) -> bool {
+        self.stir_air
+    }
+
+    /// Whether all rest from this step on, and one moved at its beginning.
+    pub fn have_stopped(&self) -> bool {
+        self.have_stopped
+    }
+
     /// After the solids have moved: gives the cells that they have left the mean of `field` around them.
     pub fn fill_uncovered(&mut self, field: &mut [f32]) {
         let Self { frame, ranks, voxels, before, uncovered, .. } = self;
@@ -364,7 +392,8 @@ impl Obstacles {
         field: &mut [[f32; 4]],
         known: Option<&CutFaces>,
     ) {
-        let depth = depth(most);
+        let cells = if self.stir_air { self.finer } else { 1 };
+        let depth = depth(most, CELLS_BESIDE * cells);
         if self.near.depth() != depth {
             self.widen(walls, depth, known);
             self.near.find(&Scene { frame: self.frame, poses: &self.poses }, &self.voxels, depth);
@@ -515,7 +544,7 @@ impl Obstacles {
 
 impl Saved for Obstacles {
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
-        // `before`, `have_moved` and `shifts` belong to the finished step; the rest follows from the poses.
+        // `before`, what has moved and `shifts` belong to the finished step; the rest follows from the poses.
         let Self {
             solids: _,
             losses: _,
@@ -528,7 +557,10 @@ impl Saved for Obstacles {
             voxels: _,
             before: _,
             uncovered: _,
+            finer: _,
             have_moved: _,
+            stir_air: _,
+            have_stopped: _,
             near: _,
             shifts: _,
             drag,

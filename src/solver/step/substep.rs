@@ -103,7 +103,12 @@ impl Substep<'_> {
         self.emit(fields, clock)?;
         self.force(fields, time, dt, ahead, true, clock)?;
         let share = fields.pressure_share(dt, config.h);
-        self.project(fields, share, clock)
+        self.project(fields, share, clock)?;
+        // An extrapolation from a velocity beside solids that moved would push the air away from them again.
+        if fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_stopped()) {
+            fields.forget_past();
+        }
+        Ok(())
     }
 
     /// Advances the scalars alone, in a frozen flow or one that is given.
@@ -156,8 +161,8 @@ impl Substep<'_> {
         fields.diffuse_scalars(params, half / area, (HALVES[0], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
         let cfl = clock.record_cfl(steps * fields.measure().speed);
-        let have_moved = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
-        if have_moved || fields.needs_trace(config.advection) {
+        let stir_air = fields.obstacles.as_ref().is_some_and(|obstacles| obstacles.stir_air());
+        if stir_air || fields.needs_trace(config.advection) {
             fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         }
         fields.advect_scalars(config.advection, &decay(params, dt), steps, cfl, clock.halt);

@@ -188,8 +188,8 @@ impl Fields {
             detail.set_crossed_sides(*layout, walls, velocity);
             cfl = fine;
         }
-        let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
-        if !conserves || have_moved {
+        let stir_air = obstacles.as_ref().is_some_and(|obstacles| obstacles.stir_air());
+        if !conserves || stir_air {
             let forward = forth.as_mut().map(|forth| &mut forth.forward[..]);
             detail.trace(*layout, walls.ranks(), back, forward, halt);
         }
@@ -239,10 +239,10 @@ impl SmokeFields<'_> {
             ..
         } = self;
         let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
-        let have_moved = obstacles.as_ref().is_some_and(|obstacles| obstacles.have_moved());
+        let stir_air = obstacles.as_ref().is_some_and(|obstacles| obstacles.stir_air());
         let held =
             budget.held.take().unwrap_or_else(|| measure::contents(*layout, walls.ranks(), scalars, sums));
-        if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
+        if let Some(obstacles) = obstacles.as_mut().filter(|_| stir_air) {
             obstacles.advect(walls, back, cfl, scalars, None);
         }
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
@@ -271,7 +271,7 @@ impl SmokeFields<'_> {
         if let (Some(obstacles), false) = (&mut *obstacles, *is_finer) {
             obstacles.voxels.cuts.restore(velocity);
         }
-        if let Some(obstacles) = obstacles.as_mut().filter(|_| have_moved) {
+        if let Some(obstacles) = obstacles.as_mut().filter(|_| stir_air) {
             obstacles.count_losses(decay, scalars);
             obstacles.put(decay, scalars);
             bricks.forget();
