@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [strength * (z - 0.5), 0.0, strength * (0.5 - x)]
     })])?;
 
-    let layout = solver.layout();
+    // Not `layout`, which is that of the velocity: with `detail` above 1 the smoke has finer cells.
+    let (layout, h) = (solver.smoke_layout(), solver.config().smoke_h());
     for step in 0..48 {
         // Afterwards the solver restores its invariants: limits, solids, ghosts.
         solver.edit_scalars(|scalars| {

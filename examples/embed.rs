@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         solver.step(1.0 / 60.0)?;
         late += u32::from(began.elapsed() > BUDGET);
         if frame % 20 == 0 {
-            let nose = solver.scalars()[solver.layout().at(24, 40, 24)];
+            let nose = solver.scalars()[solver.smoke_layout().at(24, 40, 24)];
             println!("frame {frame}: game {game}, smoke at the nose {:.3}, {:.1} K", nose[0], nose[3]);
         }
     }

@@ -18,8 +18,8 @@
 //!     let stats = solver.step(1.0 / 24.0)?;
 //!     println!("{:.2} s: {:.2} m/s, {:.1e} m³ of red", stats.time, stats.max_speed, stats.mass[0]);
 //! }
-//! let layout = solver.layout();
-//! let [red, _, _, kelvin] = solver.scalars()[layout.at(16, 10, 16)];
+//! // Smoke has its own layout: `config.detail` would make its cells finer than those of the velocity.
+//! let [red, _, _, kelvin] = solver.scalars()[solver.smoke_layout().at(16, 10, 16)];
 //! assert!(red > 0.1 && kelvin > 2.0 && solver.stats().max_speed > 0.1);
 //! # Ok(())
 //! # }

@@ -14,8 +14,9 @@ use crate::solver::solver_error::SolverError;
 use crate::solver::storage::halt::Halt;
 
 impl Solver {
-    /// Changes red, green, blue \[-\] and temperature excess \[K\] in place; cell (i, j, k) is at
-    /// [`layout().at(i, j, k)`](crate::grid::Layout::at). No time passes.
+    /// Changes red, green, blue \[-\] and temperature excess \[K\] in place; cell (i, j, k) of the smoke is at
+    /// [`smoke_layout().at(i, j, k)`](Self::smoke_layout). No time passes. With [`Config::detail`](crate::solver::Config::detail) above 1
+    /// the smoke has finer cells than the velocity, and [`layout`](Self::layout) points to other cells, or to ghosts.
     ///
     /// Afterwards values are clamped to ±[`SCALAR_LIMIT`](crate::solver::SCALAR_LIMIT), solids are emptied and ghosts
     /// filled. Values written to ghosts are lost.
