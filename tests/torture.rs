@@ -251,10 +251,13 @@ fn torture(boxes: std::ops::Range<u64>, cells: usize) {
             let mut is_touched = config.follow.on || !solver.solids().is_empty();
             match chance.below(7) {
                 0 => solver.set_params(limits::params(&params(&mut chance), solver.params())).unwrap(),
-                1 => solver.set_sources(limits::sources(sources(&mut chance, extent))).unwrap(),
-                2 => solver.set_forces(limits::forces(forces(&mut chance, extent))).unwrap(),
+                1 => limits::sources(sources(&mut chance, extent))
+                    .map_or((), |list| solver.set_sources(list).unwrap()),
+                2 => limits::forces(forces(&mut chance, extent))
+                    .map_or((), |list| solver.set_forces(list).unwrap()),
                 3 => {
-                    solver.set_solids(limits::solids(solids(&mut chance, extent))).unwrap();
+                    limits::solids(solids(&mut chance, extent))
+                        .map_or((), |list| solver.set_solids(list).unwrap());
                     is_touched = true;
                 }
                 4 => dt = limits::step(chance.any("time.step"), dt),

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender as ChannelSender};
 
 use super::{Simulation, limits};
-use crate::solver::{Dab, Force, Params, Solid, Source};
+use crate::solver::{Dab, Force, InvalidValue, Params, Solid, Source};
 
 /// Builds a simulation on the worker's thread; a large one takes time.
 pub type Builder = Box<dyn FnOnce() -> Result<Box<dyn Simulation>, BuildError> + Send>;
@@ -31,17 +31,20 @@ pub enum Command {
     Clear,
     /// Set the parameters of the model, clamped to their [`limits`].
     SetParams(Params),
-    /// Replace the sources.
+    /// Replace the sources. Rates and velocities are clamped to their [`limits`]. If another value is invalid the old sources stay, and
+    /// the status has the reason.
     SetSources(Vec<Source>),
-    /// Replace the external forces.
+    /// Replace the external forces. If one is invalid the old ones stay, and the status has the reason.
     SetForces(Vec<Force>),
-    /// Replace the solids. In a running simulation a still solid moves to its new position and pushes the air.
+    /// Replace the solids. In a running simulation a still solid moves to its new position and pushes the air. If one is invalid the old
+    /// ones stay, and the status has the reason.
     SetSolids(Vec<Solid>),
-    /// Add smoke, heat or motion now.
+    /// Add smoke, heat or motion now, clamped to its [`limits`]. Without a valid place and radius nothing is added, and the status has
+    /// the reason.
     Dab(Dab),
     /// Whether snapshots contain the velocity.
     Velocity(bool),
-    /// Set the length of a step \[s\].
+    /// Set the length of a step \[s\], clamped to its [limits](limits::step); NaN keeps the old length.
     SetStep(f32),
     /// Store the present state under this number, for [`Restore`](Self::Restore). Numbers must grow. If a later command cancels the
     /// present step, it is the state before that step.
@@ -107,6 +110,8 @@ pub struct Batch {
     pub solids: Option<Vec<Solid>>,
     /// All dabs since the last clear.
     pub dabs: Vec<Dab>,
+    /// Why a dab was dropped.
+    pub dropped: Option<InvalidValue>,
     /// Whether snapshots contain the velocity.
     pub velocity: Option<bool>,
     /// Length of a step \[s\].
@@ -133,7 +138,10 @@ impl Batch {
             Command::SetSources(sources) => self.sources = Some(sources),
             Command::SetForces(forces) => self.forces = Some(forces),
             Command::SetSolids(solids) => self.solids = Some(solids),
-            Command::Dab(dab) => self.dabs.extend(limits::dab(dab)),
+            Command::Dab(dab) => match limits::dab(dab) {
+                Some(dab) => self.dabs.push(dab),
+                None => self.dropped = dab.problem(),
+            },
             Command::Velocity(on) => self.velocity = Some(on),
             Command::SetStep(dt) => self.step = Some(dt),
             Command::Load(builder, dt) => self.replace(builder, dt),
@@ -155,6 +163,18 @@ impl Batch {
             Command::Swap => self.swap ^= true,
             Command::Quit => self.quit = true,
         }
+    }
+
+    /// Whether it changes settings or fields of the simulation.
+    pub(super) fn edits(&self) -> bool {
+        let is_set =
+            self.params.is_some() || self.sources.is_some() || self.forces.is_some() || self.solids.is_some();
+        let adds = !self.dabs.is_empty() || self.dropped.is_some();
+        is_set
+            || adds
+            || self.clear
+            || self.restore.is_some()
+            || self.beside.as_ref().is_some_and(|beside| beside.edits())
     }
 
     /// Pauses; earlier requests for single steps are dropped.

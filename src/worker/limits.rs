@@ -1,9 +1,10 @@
 //! Limits of values that a slider, a typed number or a program may give to a running simulation. They are the
 //! hard ranges of [`crate::parameter`], so any value valid in a scene passes unchanged. Values beyond a limit
-//! are clamped, and NaN keeps the old value: no combination of inputs yields NaN.
+//! are clamped, and NaN keeps the old value: no combination of inputs yields NaN. A list with an invalid place, size or time is refused
+//! as a whole: what was there stays.
 
 use crate::parameter::{self, Holder, Parameter, Value};
-use crate::solver::{Dab, Force, Params, Solid, Source};
+use crate::solver::{Dab, Force, InvalidValue, Params, Solid, Source};
 
 /// Largest speed that one dab may add, per component \[m/s\]. It is the product of the brush's force and the
 /// motion of the hand.
@@ -50,24 +51,37 @@ pub fn dab(dab: Dab) -> Option<Dab> {
 const EMIT: [&str; 4] =
     ["source.#.emit.red", "source.#.emit.green", "source.#.emit.blue", "source.#.emit.heat"];
 
-/// Clamps sources to the limits, without those whose position is invalid.
-pub fn sources(sources: Vec<Source>) -> Vec<Source> {
+/// Clamps rates and velocities of sources to the limits.
+///
+/// # Errors
+/// If another value of one of them is invalid.
+pub fn sources(sources: Vec<Source>) -> Result<Vec<Source>, InvalidValue> {
     let within = |s: Source| Source {
         rate: std::array::from_fn(|n| number(EMIT[n], s.rate[n])),
         velocity: s.velocity.map(|v| v.map(|x| number("source.#.velocity", x))),
         ..s
     };
-    sources.into_iter().map(within).filter(|s| s.problem().is_none()).collect()
+    all_valid(sources.into_iter().map(within).collect(), Source::problem)
 }
 
-/// Clamps forces to the limits, without those whose position is invalid.
-pub fn forces(forces: Vec<Force>) -> Vec<Force> {
-    forces.into_iter().filter(|force| force.problem().is_none()).collect()
+/// Returns `forces`.
+///
+/// # Errors
+/// If one of them is invalid.
+pub fn forces(forces: Vec<Force>) -> Result<Vec<Force>, InvalidValue> {
+    all_valid(forces, Force::problem)
 }
 
-/// Drops invalid solids.
-pub fn solids(solids: Vec<Solid>) -> Vec<Solid> {
-    solids.into_iter().filter(|solid| solid.problem().is_none()).collect()
+/// Returns `solids`.
+///
+/// # Errors
+/// If one of them is invalid.
+pub fn solids(solids: Vec<Solid>) -> Result<Vec<Solid>, InvalidValue> {
+    all_valid(solids, Solid::problem)
+}
+
+fn all_valid<T>(list: Vec<T>, problem: impl Fn(&T) -> Option<InvalidValue>) -> Result<Vec<T>, InvalidValue> {
+    list.iter().find_map(problem).map_or(Ok(list), Err)
 }
 
 /// Clamps the length of a step to the limits; NaN becomes the old length.
@@ -147,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_sources_and_forces_are_dropped() {
+    fn rates_are_clamped_and_invalid_lists_are_refused() {
         use crate::solver::{ForceField, Noise, Region};
         let source = Source::new(Region::sphere([0.5; 3], 0.1), [f32::INFINITY, 0.0, 0.0, f32::NAN]);
         let noisy = |scale: f32| Source {
@@ -155,11 +169,13 @@ mod tests {
             ..source.clone()
         };
         let nowhere = Source::new(Region::sphere([f32::NAN; 3], 0.1), [1.0; 4]);
-        let safe = sources(vec![nowhere, noisy(f32::NAN), noisy(0.1)]);
-        assert_eq!(safe.len(), 1);
+        assert!(sources(vec![noisy(0.1), nowhere]).is_err());
+        assert!(sources(vec![noisy(f32::NAN)]).is_err());
+        let safe = sources(vec![noisy(0.1)]).unwrap();
         assert_eq!(safe[0].rate, [*parameter::of(EMIT[0]).hard.end(), 0.0, 0.0, 0.0]);
         let wind = |x: f32| Force::new(ForceField::Wind([x, 0.0, 0.0]));
-        assert_eq!(forces(vec![wind(f32::NAN), wind(1.0), wind(f32::INFINITY)]), [wind(1.0)]);
+        assert!(forces(vec![wind(f32::NAN), wind(1.0)]).is_err());
+        assert_eq!(forces(vec![wind(1.0)]), Ok(vec![wind(1.0)]));
     }
 
     #[test]

@@ -58,7 +58,8 @@ pub struct Worker {
 impl Worker {
     /// Starts a thread that owns `simulation`, paused at its present instant.
     ///
-    /// `dt` is the length of a step \[s\], and also its wall time while running. `wake` is called from the
+    /// `dt` is the length of a step \[s\], and also its wall time while running. It is clamped to its [limits](limits::step), 1e-5 to
+    /// 1000 s; NaN means 1/24 s. `wake` is called from the
     /// worker's thread whenever a newer snapshot or status can be read.
     pub fn spawn(simulation: impl Simulation + 'static, dt: f32, wake: impl Fn() + Send + 'static) -> Self {
         Self::recording(simulation, dt, Recording::default(), wake)

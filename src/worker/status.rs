@@ -40,6 +40,7 @@ pub struct Status {
     pub first_stored: u64,
     /// Memory of the states stored for undo \[bytes\].
     pub stored_bytes: usize,
-    /// The last error that stopped nothing, such as a simulation that could not be built.
+    /// The last error that stopped nothing, such as an edit that was refused or a simulation that could not be built. That of an edit is
+    /// gone after the next edits that are all accepted.
     pub trouble: Option<String>,
 }

@@ -22,7 +22,7 @@ use super::timeline::kept_runs::KeptRuns;
 use super::timeline::{Edit, Start, Timeline};
 use super::{Clock, RunState, Simulation, Status, limits};
 use crate::snapshot::Snapshot;
-use crate::solver::{self, Force, Params, Solid, SolverError, Source};
+use crate::solver::{self, Force, InvalidValue, Params, Solid, SolverError, Source};
 
 /// Edits made while running are shown with the next step, unless it is further away than this.
 const SOON: Duration = Duration::from_millis(60);
@@ -91,6 +91,8 @@ pub(super) struct Engine {
     dirty: bool,
     /// Events since the last snapshot, for the timeline.
     since: Since,
+    /// Why an edit was refused, until edits are accepted again.
+    refused: Option<String>,
     /// State and error as last reported.
     told: (RunState, Option<String>),
 }
@@ -133,6 +135,7 @@ impl Engine {
             before: BeforeStep::default(),
             dirty: true,
             since: Since::Jump,
+            refused: None,
             told: (RunState::Paused, None),
         }
     }
@@ -209,7 +212,28 @@ impl Engine {
         self.running && self.clock.due().saturating_duration_since(Instant::now()) < SOON
     }
 
+    /// Executes a batch. The trouble of an earlier edit is over once edits are accepted.
     fn carry_out(&mut self, batch: Batch) {
+        let edits = batch.edits();
+        let earlier = self.refused.take();
+        self.execute(batch);
+        if self.refused.is_none() && earlier.is_some() {
+            if !edits {
+                self.refused = earlier;
+            } else if self.status.trouble == earlier {
+                self.status.trouble = None;
+            }
+        }
+    }
+
+    /// Reports an edit that was refused.
+    fn refuse(&mut self, why: String) {
+        self.refused = Some(why.clone());
+        self.status.trouble = Some(why);
+        self.dirty = true;
+    }
+
+    fn execute(&mut self, batch: Batch) {
         self.set_velocity(batch.velocity);
         let is_replaced =
             batch.load.is_some() || batch.restore.is_some() || batch.live.is_some() || batch.clear;
@@ -252,11 +276,15 @@ impl Engine {
             self.status.lag = 0.0;
             self.dirty = true;
         }
+        let mut dropped = batch.dropped.map(SolverError::from);
         for dab in &batch.dabs {
             match simulation.dab(dab).and_then(|()| self.comparison.dab(dab)) {
                 Ok(()) => lock(&self.outputs.timeline).edit(Edit::Dab(*dab)),
-                Err(error) => self.status.trouble = Some(format!("Nothing is added: {error}")),
+                Err(error) => dropped = Some(error),
             }
+        }
+        if let Some(error) = dropped {
+            self.refuse(format!("Nothing is added: {error}"));
         }
         if !batch.dabs.is_empty() {
             (self.dirty, self.unmoved) = (true, [None, None]);
@@ -289,21 +317,27 @@ impl Engine {
         if let Some(params) = params {
             edits.push(Edit::Params(Box::new(limits::params(&params, simulation.params()))));
         }
-        edits.extend(sources.map(|sources| Edit::Sources(limits::sources(sources))));
-        edits.extend(forces.map(|forces| Edit::Forces(limits::forces(forces))));
         let mut refused = None;
+        let mut valid = |edit: Result<Edit, InvalidValue>| {
+            edit.map_err(|invalid| refused = Some(SolverError::from(invalid))).ok()
+        };
+        edits.extend(sources.and_then(|sources| valid(limits::sources(sources).map(Edit::Sources))));
+        edits.extend(forces.and_then(|forces| valid(limits::forces(forces).map(Edit::Forces))));
         edits.retain(|edit| apply(&mut **simulation, edit).map_err(|error| refused = Some(error)).is_ok());
         let mut timeline = lock(&self.outputs.timeline);
         edits.into_iter().for_each(|edit| timeline.edit(which.of(edit)));
         drop(timeline);
         if let Some(error) = refused {
-            self.status.trouble = Some(format!("The old settings stay: {error}"));
-            self.dirty = true;
+            self.refuse(format!("The old settings stay: {error}"));
         }
-        if let Some(solids) = solids {
-            self.drags[which as usize] = Some(Drag::to(limits::solids(solids)));
-            if !self.running {
-                self.jump_solids(which);
+        match solids.map(limits::solids) {
+            None => {}
+            Some(Err(invalid)) => self.refuse(format!("The solids stay as they are: {invalid}")),
+            Some(Ok(solids)) => {
+                self.drags[which as usize] = Some(Drag::to(solids));
+                if !self.running {
+                    self.jump_solids(which);
+                }
             }
         }
     }
@@ -343,7 +377,7 @@ impl Engine {
         };
         match simulation.set_solids(solids.clone()) {
             Ok(()) => lock(&self.outputs.timeline).edit(which.of(Edit::Solids(solids))),
-            Err(error) => self.status.trouble = Some(format!("The solids stay as they are: {error}")),
+            Err(error) => self.refuse(format!("The solids stay as they are: {error}")),
         }
         self.dirty = true;
     }

@@ -25,7 +25,8 @@ impl Engine {
                 .restore(&state)
                 .and_then(|()| self.comparison.restore(beside.as_ref().unwrap_or(&state)))
                 .map_err(|error| error.to_string()),
-            None => Err("it was dropped for lack of memory".into()),
+            None if number < self.states.first() => Err("it was dropped for lack of memory".into()),
+            None => Err(format!("no state is stored under {number}")),
         };
         self.status.stored_bytes = self.states.bytes();
         match restored {
@@ -37,7 +38,7 @@ impl Engine {
             }
             Err(why) => {
                 self.take_back();
-                self.status.trouble = Some(format!("The smoke could not be brought back: {why}."));
+                self.refuse(format!("The smoke could not be brought back: {why}."));
             }
         }
         self.jumped();
