@@ -28,7 +28,7 @@ use crate::solver::{Solver, StateError};
 const MAGIC: &[u8] = b"updraft checkpoint\n";
 
 /// The format of checkpoints; another for each change of what a solver keeps.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Longest valid head \[bytes\].
 const LONGEST: u32 = 1 << 20;

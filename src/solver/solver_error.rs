@@ -96,6 +96,11 @@ pub enum SolverError {
     /// A state to restore, in a simulation that never captures one.
     #[error("this simulation cannot capture its state")]
     NoState,
+    /// The last [load](super::Solver::load) failed and left the fields a mixture of two states.
+    #[error(
+        "the last load failed and the fields are incomplete; load or restore a state, or clear or fill the solver"
+    )]
+    Incomplete,
     /// A box that does not fit on so many ranks.
     #[error("{0}")]
     Ranks(String),

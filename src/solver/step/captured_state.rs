@@ -9,7 +9,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 
 use super::distribution::{PartLoader, PartSaver, refuse_thin_box};
 use super::fields::{Budget, Fields};
-use super::follow;
+use super::{finite, follow};
 use crate::grid::Dims;
 use crate::packed::Packed;
 use crate::room;
@@ -107,9 +107,26 @@ impl Solver {
     /// sources, forces and solids; the numbers of threads and ranks may differ. Each rank reads the planes of its slab.
     ///
     /// # Errors
-    /// Those of `file`, and a state of another kind of solver. The fields are unusable then.
+    /// Those of `file`; [`StateError::OtherConfig`] and [`StateError::Other`] for a state of another box or kind of solver, and
+    /// [`StateError::NotFinite`] for a damaged one. If fields were read by then, [`step`](Self::step) returns
+    /// [`SolverError::Incomplete`] until they are cleared, filled, loaded or restored.
     pub fn load(&mut self, file: impl Read + Seek) -> Result<(), StateError> {
         let mut loader = Loader(file);
+        let own = fingerprint(self);
+        let mut found = own;
+        (&mut loader as &mut dyn Archive).value(CONFIGURATION, &mut found)?;
+        if found != own {
+            return Err(StateError::OtherConfig);
+        }
+        let (stats, budget) = (self.stats.clone(), self.fields.budget);
+        self.read(loader).inspect_err(|_| {
+            (self.stats, self.fields.budget) = (stats, budget);
+            self.not_finite = Some(SolverError::Incomplete);
+        })
+    }
+
+    /// Reads a state after its configuration.
+    fn read(&mut self, mut loader: Loader<impl Read + Seek>) -> Result<(), StateError> {
         // The slabs are those of the box that is loaded.
         self.box_state(&mut loader)?;
         if self.ranks().is_alone() {
@@ -118,12 +135,22 @@ impl Solver {
             let (ranks, nz) = (self.ranks().clone(), self.fields.layout.dims.nz);
             self.rest_of_state(&mut PartLoader { loader, ranks: &ranks, nz })?;
         }
+        match finite::find_initial(&self.fields) {
+            Some(SolverError::NotFinite { field, cell, .. }) => {
+                return Err(StateError::NotFinite { field, cell });
+            }
+            Some(_) => return Err(StateError::NumberNotFinite),
+            None if !finite::is_finite(&self.stats) => return Err(StateError::NumberNotFinite),
+            None => {}
+        }
         self.restored();
         self.not_finite = None;
         Ok(())
     }
 
     fn state(&mut self, archive: &mut dyn Archive) -> Result<(), StateError> {
+        let mut own = fingerprint(self);
+        archive.value(CONFIGURATION, &mut own)?;
         self.box_state(archive)?;
         self.rest_of_state(archive)
     }
@@ -293,6 +320,17 @@ impl Solver {
         self.not_finite = state.not_finite.clone();
         Ok(())
     }
+}
+
+/// Name of the first value of a state.
+const CONFIGURATION: &str = "configuration";
+
+/// Hash (FNV-1a) of all that the fields of a state depend on: the configuration with the box at the start, without the threads.
+fn fingerprint(solver: &Solver) -> u64 {
+    let (origin, dims) = solver.start();
+    let config = Config { threads: 0, origin, dims, ..solver.config().clone() };
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{config:?}").bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const SCALARS: usize = 3;
 
 /// Whether the sums of a step are finite.
 pub fn is_finite(stats: &StepStats) -> bool {
-    (stats.kinetic_energy + stats.heat + stats.mass.iter().sum::<f64>()).is_finite()
+    (stats.time + stats.kinetic_energy + stats.heat + stats.mass.iter().sum::<f64>()).is_finite()
 }
 
 /// Finds the first value that is not finite in fields set from outside.

@@ -14,6 +14,7 @@ use crate::grid::{GHOST, Layout};
 
 /// Why a state could not be written or read.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum StateError {
     /// Reading or writing failed, for example because the file ended or the disk is full.
     #[error(transparent)]
@@ -26,6 +27,20 @@ pub enum StateError {
         /// Expected kind of value.
         wanted: String,
     },
+    /// The state was saved by a solver of another [`Config`](crate::solver::Config).
+    #[error("this state belongs to a box with another configuration")]
+    OtherConfig,
+    /// The file is damaged: a field holds a value that is not finite.
+    #[error("{field} is not a finite number in cell {cell:?} of the state; the file is damaged")]
+    NotFinite {
+        /// The field.
+        field: &'static str,
+        /// The cell, or the face below it.
+        cell: [usize; 3],
+    },
+    /// The file is damaged: one of the numbers beside the fields is not finite.
+    #[error("a number of the state is not finite; the file is damaged")]
+    NumberNotFinite,
 }
 
 /// Writes values, or reads and replaces them.
@@ -130,7 +145,11 @@ impl<R: Read> Loader<R> {
         let count = u64::from_le_bytes(std::array::from_fn(|n| count[n]));
         let found = String::from_utf8_lossy(found);
         if found != name || count != wanted as u64 {
-            let say = |name: &str, count: u64| format!("`{name}` of {count} bytes");
+            // A file of another kind has any bytes here.
+            let say = |name: &str, count: u64| {
+                let name: String = name.chars().take(LONGEST_NAME).flat_map(char::escape_default).collect();
+                format!("`{name}` of {count} bytes")
+            };
             return Err(StateError::Other { found: say(&found, count), wanted: say(name, wanted as u64) });
         }
         Ok(())
@@ -141,6 +160,9 @@ impl<R: Read> Loader<R> {
         Ok(self.0.read_exact(bytes)?)
     }
 }
+
+/// Most characters of an unknown name that an error quotes.
+const LONGEST_NAME: usize = 24;
 
 /// Length of the header of a value of this name \[bytes\].
 pub fn header_length(name: &str) -> u64 {
