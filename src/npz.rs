@@ -48,6 +48,10 @@ pub enum NpzError {
 }
 
 /// Writes `arrays` and single `numbers` as an npz. Equal values give equal bytes.
+///
+/// # Errors
+/// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for an array whose values do not fill its shape and for a name
+/// that comes twice. `file` is no npz then.
 pub fn write(
     file: impl Write + Seek,
     numbers: &[(&str, f64)],
@@ -66,7 +70,7 @@ pub fn write_with(
     let mut zip = begin(file, numbers, about)?;
     for (name, array) in arrays {
         let write = |put: &mut dyn FnMut(&[f32]) -> io::Result<()>| put(&array.values);
-        write_array(&mut zip, name, array.shape, write)?;
+        write_array(&mut zip, name, array.shape, Count::Full, write)?;
     }
     zip.finish()?;
     Ok(())
@@ -98,10 +102,19 @@ pub fn write_pieces(
 ) -> io::Result<()> {
     let mut zip = begin(file, numbers, about)?;
     for &(name, shape) in arrays {
-        write_array(&mut zip, name, shape, &mut values)?;
+        write_array(&mut zip, name, shape, Count::FullOrNone, &mut values)?;
     }
     zip.finish()?;
     Ok(())
+}
+
+/// Valid numbers of values of an array.
+#[derive(Clone, Copy, PartialEq)]
+enum Count {
+    /// Those of its shape.
+    Full,
+    /// Those of its shape, or none on a rank whose file is of no use.
+    FullOrNone,
 }
 
 /// Writes an array of `shape`, whose `values` call their argument with one piece after another.
@@ -109,14 +122,18 @@ fn write_array<W: Write + Seek>(
     zip: &mut ZipWriter<W>,
     name: &str,
     shape: [usize; 3],
+    valid: Count,
     values: impl FnOnce(&mut dyn FnMut(&[f32]) -> io::Result<()>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let wanted = shape.iter().try_fold(1, |product: usize, n| product.checked_mul(*n));
+    let mut count = 0;
     start(zip, name)?;
-    let shape = shape.map(|n| n as u64).to_vec();
-    Header { kind: "<f4".into(), fortran_order: true, shape }.write(zip)?;
+    let header = shape.map(|n| n as u64).to_vec();
+    Header { kind: "<f4".into(), fortran_order: true, shape: header }.write(zip)?;
     // Pieces are written in chunks of one size, because the compression may depend on it.
     let mut bytes = Vec::with_capacity(CHUNK);
     values(&mut |piece| {
+        count += piece.len();
         let mut rest = piece;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min((CHUNK - bytes.len()) / size_of::<f32>()));
@@ -129,6 +146,12 @@ fn write_array<W: Write + Seek>(
         }
         Ok(())
     })?;
+    if Some(count) != wanted && (valid == Count::Full || count > 0) {
+        let what = format!(
+            "`{name}` has {count} values and the shape {shape:?}; give as many values as the shape has"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
     zip.write_all(&bytes)
 }
 
@@ -149,7 +172,14 @@ fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> 
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(1))
         .large_file(true);
-    Ok(zip.start_file(format!("{name}.npy"), options)?)
+    zip.start_file(format!("{name}.npy"), options).map_err(|error| match error {
+        ZipError::Io(error) => error,
+        // Its text is that of a damaged archive; the archive is new, so a name came twice.
+        _ => io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("an npz cannot hold `{name}` twice; give each array and number a name of its own"),
+        ),
+    })
 }
 
 /// An npz being read.

@@ -196,12 +196,19 @@ pub fn write_vdb(
 
 /// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\] and, if it carries the
 /// velocity, `vel` \[m/s\].
+///
+/// # Errors
+/// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if an array of the snapshot does not fill its box, or its cells lie
+/// too far away to be numbered.
 pub fn write_vdb_snapshot(
     file: impl Write,
     snapshot: &Snapshot,
     frame: Frame,
     options: VdbOptions,
 ) -> io::Result<()> {
+    if let Some(problem) = snapshot.problem_of_shape() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
     let (dims, up) = (snapshot.dims, options.up);
     let at = |voxel: [i32; 3]| {
         let [i, j, k] = up.cell(voxel, snapshot.origin).map(|n| n as usize);

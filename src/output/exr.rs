@@ -22,12 +22,25 @@ pub struct Extra {
 
 /// Writes `image` to `path`: channels R G B A as half floats, Z \[m\] as floats, and further layers as half floats. Exposure
 /// and background are left to compositing.
+///
+/// # Errors
+/// Those of the file, and [`OutputError::Length`] for an array that does not fill the picture; nothing is written then.
 pub fn write(
     path: &Path,
     existing: Existing,
     image: &LinearImage,
     extra: &[Extra],
 ) -> Result<(), OutputError> {
+    let pixels = image.width as usize * image.height as usize;
+    let own = [("rgba".to_owned(), image.rgba.len()), ("depth".to_owned(), image.depth.len())];
+    let further = extra.iter().flat_map(|Extra { name, channels }| {
+        channels.iter().map(move |(channel, values)| (format!("{name}.{channel}"), values.len()))
+    });
+    for (what, is) in own.into_iter().chain(further) {
+        if is != pixels || is == 0 {
+            return Err(OutputError::Length { path: path.to_owned(), what, is, wanted: pixels.max(1) });
+        }
+    }
     whole::write_over(path, existing, |file| {
         let encoded = Image::from_layer(layer(image, extra));
         encoded.write().to_unbuffered(file).map_err(io::Error::other)

@@ -51,6 +51,18 @@ pub enum OutputError {
         /// Kind of what has it.
         what: &'static str,
     },
+    /// An array that does not fill its picture, or a picture without pixels.
+    #[error("cannot write {}: {what} has {is} values and needs {wanted}", path.display())]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// The array.
+        what: String,
+        /// Its number of values.
+        is: usize,
+        /// The number that follows from the picture, 1 at least.
+        wanted: usize,
+    },
     /// The file exists already.
     #[error("{} exists already; pass --force to overwrite it", .0.display())]
     Exists(PathBuf),

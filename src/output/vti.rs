@@ -14,7 +14,8 @@ pub struct Array<'a> {
 /// floats follow the XML as raw bytes: `fill` passes on the values of the array with a number, x fastest, in pieces of any length.
 ///
 /// # Errors
-/// Those of `file` and of `fill`.
+/// Those of `file` and of `fill`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for arrays that `fill` gives too few or too many
+/// values, or that are too large; `file` is no image then. A rank whose file is of no use may give none at all.
 pub fn write(
     mut file: impl Write,
     (cells, h, corner): ([usize; 3], f64, [f64; 3]),
@@ -41,6 +42,12 @@ pub fn write(
     )?;
     writeln!(file, "<Piece Extent=\"{extent}\">")?;
     writeln!(file, "<CellData{}{}>", attribute("Scalars", 1), attribute("Vectors", 3))?;
+    let wanted = |array: &Array| nx.checked_mul(ny)?.checked_mul(nz)?.checked_mul(array.components);
+    let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
+    let limit = usize::MAX / size_of::<f32>() / arrays.len().max(1);
+    if let Some(array) = arrays.iter().find(|array| wanted(array).is_none_or(|values| values >= limit)) {
+        return Err(invalid(format!("`{}` of {cells:?} cells is too large; give fewer cells", array.name)));
+    }
     let bytes = |array: &Array| (nx * ny * nz * array.components * size_of::<f32>()) as u64;
     let mut offset = 0;
     for array in arrays {
@@ -55,11 +62,20 @@ pub fn write(
     let mut raw = Vec::new();
     for (n, array) in arrays.iter().enumerate() {
         file.write_all(&bytes(array).to_le_bytes())?;
+        let mut count = 0;
         fill(n, &mut |values| {
+            count += values.len();
             raw.clear();
             raw.extend(values.iter().flat_map(|x| x.to_le_bytes()));
             file.write_all(&raw)
         })?;
+        if Some(count) != wanted(array) && count > 0 {
+            let (name, components) = (array.name, array.components);
+            return Err(invalid(format!(
+                "`{name}` has {count} values; {cells:?} cells with {components} each need {}",
+                nx * ny * nz * components
+            )));
+        }
     }
     writeln!(file, "\n</AppendedData>\n</VTKFile>")
 }
