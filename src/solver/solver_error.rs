@@ -44,7 +44,7 @@ pub enum SolverError {
     /// There is not enough memory for the fields.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
-    /// A field holds a value that is not finite. Clear, fill or restore the solver, or build another.
+    /// A field holds a value that is not finite. Clear, fill or restore the solver, edit all such values, or build another.
     #[error(
         "{field} is not a finite number in cell {cell:?} after {stage} in step {step}; \
          start again with weaker forces or a shorter time step"
@@ -78,7 +78,7 @@ pub enum SolverError {
         /// Least and greatest valid value.
         range: [f32; 2],
     },
-    /// A program left NaN or infinite values in the fields. They are 0 now.
+    /// NaN or infinite values were left in the fields. They are 0 now.
     #[error("{values} values of the fields were not finite; they are 0 now")]
     EditNotFinite {
         /// Number of such values.

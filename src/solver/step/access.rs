@@ -9,7 +9,8 @@ use crate::solver::solids::Obstacles;
 use crate::solver::sources::{self, Fill, Source};
 use crate::solver::storage::halt::Halt;
 use crate::solver::{
-    BoundaryCondition, Config, Params, Projection, SCALAR_LIMIT, Solid, SolidPose, SolverError, StepStats,
+    BoundaryCondition, Config, Params, Projection, SCALAR_LIMIT, SPEED_LIMIT, Solid, SolidPose, SolverError,
+    StepStats,
 };
 
 impl Solver {
@@ -134,6 +135,9 @@ impl Solver {
 
     /// Sets all fields: `velocity(component, [x, y, z])` at each face \[m/s\], `scalars([x, y, z])` at each
     /// centre, positions in metres. The divergence of the velocity is removed, unless the flow is frozen.
+    ///
+    /// Values are clamped to ±[`SCALAR_LIMIT`] and ±[`SPEED_LIMIT`] cells per second. Infinite values and NaN stay: the next step returns
+    /// [`SolverError::NotFinite`] with the first of them.
     pub fn fill(
         &mut self,
         velocity: impl Fn(usize, [f32; 3]) -> f32 + Send + Sync,
@@ -144,7 +148,8 @@ impl Solver {
         let at = move |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + corner[a]);
         fields.forget_swirls();
         pool.install(|| {
-            fields.fill(h, |component, p| velocity(component, at(p)), |p| scalars(at(p)));
+            let speed = |component, p| within(velocity(component, at(p)), SPEED_LIMIT * h);
+            fields.fill(h, speed, |p| scalars(at(p)).map(|x| within(x, SCALAR_LIMIT)));
         });
         self.mend();
         // Checked before the projection spreads it.
@@ -316,6 +321,11 @@ impl Solver {
         pool.install(|| fields.guide_solids(placed, time, dt));
         Ok(())
     }
+}
+
+/// Clamps a finite value to ±`limit`. An infinite one stays, to be reported with its place.
+fn within(x: f32, limit: f32) -> f32 {
+    if x.is_finite() { x.clamp(-limit, limit) } else { x }
 }
 
 /// Fails with `problem` if there is one.

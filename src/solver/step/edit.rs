@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rayon::prelude::*;
 
-use super::Solver;
+use super::{Solver, finite};
 use crate::solver::config::{SCALAR_LIMIT, SPEED_LIMIT};
 use crate::solver::solver_error::SolverError;
 use crate::solver::storage::halt::Halt;
@@ -22,8 +22,8 @@ impl Solver {
     /// filled. Values written to ghosts are lost.
     ///
     /// # Errors
-    /// [`SolverError::EditNotFinite`] if the closure left NaN or infinite values. They are set to 0, and the
-    /// solver can continue.
+    /// [`SolverError::EditNotFinite`] if NaN or infinite values are left. They are set to 0, and the solver can continue: also one whose
+    /// last step failed with [`SolverError::NotFinite`], if the velocity is finite.
     pub fn edit_scalars<T>(&mut self, change: impl FnOnce(&mut [[f32; 4]]) -> T) -> Result<T, SolverError> {
         let fields = &mut self.fields;
         let done = catch_unwind(AssertUnwindSafe(|| change(&mut fields.scalars)));
@@ -36,6 +36,7 @@ impl Solver {
             fields.fill_scalars();
             repaired
         });
+        self.heal();
         self.measure();
         finished(done, repaired)
     }
@@ -48,8 +49,8 @@ impl Solver {
     /// at sides and solids. Values written to ghosts are lost.
     ///
     /// # Errors
-    /// [`SolverError::EditNotFinite`] if the closure left NaN or infinite values. They are set to 0, and the
-    /// solver can continue.
+    /// [`SolverError::EditNotFinite`] if NaN or infinite values are left. They are set to 0, and the solver can continue: also one whose
+    /// last step failed with [`SolverError::NotFinite`], if smoke and heat are finite.
     pub fn edit_velocity<T>(&mut self, change: impl FnOnce([&mut [f32]; 3]) -> T) -> Result<T, SolverError> {
         let fields = &mut self.fields;
         let [u, v, w] = &mut fields.velocity;
@@ -64,9 +65,19 @@ impl Solver {
             fields.fill_scalars();
             repaired
         });
+        self.heal();
         self.project(&Halt::never());
         self.measure();
         finished(done, repaired)
+    }
+
+    /// Lets a solver continue whose fields are finite again.
+    fn heal(&mut self) {
+        let broke = matches!(self.not_finite, Some(SolverError::NotFinite { .. }));
+        if broke && finite::find_initial(&self.fields).is_none() {
+            self.mend();
+            self.fields.forget_past();
+        }
     }
 }
 
