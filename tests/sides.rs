@@ -207,7 +207,7 @@ fn six_sides(swap: bool, nu: f32, is_uneven: bool, solids: Vec<Solid>) -> Solver
     let params = Params { heat_buoyancy: 0.02, viscosity: nu, conduction: nu, ..inert() };
     let mut solver = Solver::new(config, params, vec![]).unwrap();
     if is_uneven {
-        solver.set_profiles(vec![Profile { axis, end: 0, values: Arc::new(UnevenLid { swap }) }]);
+        solver.set_profiles(vec![Profile { axis, end: 0, values: Arc::new(UnevenLid { swap }) }]).unwrap();
     }
     solver.set_solids(solids).unwrap();
     solver.fill(|_, _| 0.0, |_| [0.0; 4]);
@@ -332,7 +332,7 @@ fn smoke_that_waves_at_an_inflow_moves_with_the_air() {
             (0..2).for_each(|c| params.smoke[c].dissipation = rates[c]);
             let config = Config { integrator, detail, ..config([4, N, 3], H, sides, scheme) };
             let mut solver = Solver::new(config, params, vec![]).unwrap();
-            solver.set_profiles(vec![Profile { axis: 1, end: 0, values: Arc::new(Waves) }]);
+            solver.set_profiles(vec![Profile { axis: 1, end: 0, values: Arc::new(Waves) }]).unwrap();
             solver.fill(|c, _| if c == 1 { 1.0 } else { 0.0 }, |_| [0.0; 4]);
             let steps = (1.5 / dt) as usize;
             advance(&mut solver, dt, steps);

@@ -173,7 +173,7 @@ fn surplus(sides: &BoundaryConditions, n: [usize; 3]) -> Option<String> {
     }
     let comes = if net > 0.0 { "enters than leaves" } else { "leaves than enters" };
     (net.abs() > 1e-5 * gross)
-        .then(|| format!("more air {comes}, and no side is open: a uniform divergence remains"))
+        .then(|| format!("more air {comes}, and no side is open: no flow can do that; open a side, or let the inflows balance"))
 }
 
 fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: String) {

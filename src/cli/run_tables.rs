@@ -254,6 +254,7 @@ mod tests {
             emitted: [24.0, 25.0, 26.0, 27.0],
             left: Some([28.0, 29.0, 30.0, 31.0]),
             faded: None,
+            imbalance: 0.0,
             substeps_missing: 17,
             stages: std::array::from_fn(|n| std::time::Duration::from_millis(18 + n as u64)),
         };

@@ -239,7 +239,7 @@ fn the_heat_of_all_walls_is_that_of_the_budget() {
         };
         let params = Params { conduction: 0.02, cooling: 0.3, ..plain() };
         let mut solver = Solver::new(config, params, vec![]).unwrap();
-        solver.set_profiles(vec![Profile { axis: 1, end: 1, values: Arc::new(Wave(6)) }]);
+        solver.set_profiles(vec![Profile { axis: 1, end: 1, values: Arc::new(Wave(6)) }]).unwrap();
         if with_solid {
             let ball = Solid::new(Shape::Sphere { radius: 0.12 }, [0.3, 0.3, 0.25]);
             solver.set_solids(vec![ball]).unwrap();

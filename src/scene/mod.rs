@@ -237,7 +237,7 @@ impl Scene {
         let mut solver =
             Solver::on_ranks(self.config.clone(), self.params.clone(), self.sources.clone(), comm)?;
         if !self.side_formulas.is_empty() {
-            solver.set_profiles(self.side_formulas.iter().map(SideFormulas::profile).collect());
+            solver.set_profiles(self.side_formulas.iter().map(SideFormulas::profile).collect())?;
         }
         if !self.solids.is_empty() {
             solver.set_solids(self.solids.clone())?;

@@ -318,6 +318,15 @@ pub const SPEED_LIMIT: f32 = 1.0e6;
 /// Default tolerance of an iterative projection.
 pub const TOLERANCE: f32 = 1e-4;
 
+/// Greatest distance of a box from the origin of the coordinates along an axis \[cells\]: cells of the finest smoke there can be numbered.
+const MOST_ORIGIN: i32 = 1 << 28;
+
+/// Names of the sides, as `[axis][end]`.
+pub(super) const SIDES: [[&str; 2]; 3] = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
+
+/// Net flow through the sides, as a share of the sum of all, that counts as rounding \[-\].
+const BALANCE: f64 = 1e-4;
+
 /// Greatest [`Config::threads`]: the system takes long to start more, and no machine has so many processors.
 pub const MOST_THREADS: usize = 1024;
 
@@ -410,10 +419,40 @@ impl Config {
         }
     }
 
+    /// The first wall that moves across itself, or the net flow into a box that no air can leave. An inflow without a velocity across its
+    /// side may get one from a [`Profile`](super::Profile): with such a side the net flow is not known.
+    fn impossible_sides(&self) -> Option<InvalidValue> {
+        let ends = || (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]);
+        for (axis, end) in ends() {
+            if let BoundaryCondition::NoSlip(velocity) = self.sides[axis][end]
+                && velocity[axis] != 0.0
+            {
+                return Some(InvalidValue::WallAcross { side: SIDES[axis][end] });
+            }
+        }
+        let has_exit = self.sides.as_flattened().contains(&BoundaryCondition::Open);
+        if has_exit || self.frozen {
+            return None;
+        }
+        let cells = self.dims.array();
+        let (mut net, mut all) = (0.0, 0.0);
+        for (axis, end) in ends() {
+            let BoundaryCondition::Inflow(Inflow { velocity, .. }) = self.sides[axis][end] else { continue };
+            if velocity[axis] == 0.0 {
+                return None;
+            }
+            let area =
+                cells[(axis + 1) % 3] as f64 * cells[(axis + 2) % 3] as f64 * f64::from(self.h).powi(2);
+            let inwards = area * f64::from(velocity[axis]) * [1.0, -1.0][end];
+            (net, all) = (net + inwards, all + inwards.abs());
+        }
+        (net.abs() > BALANCE * all).then_some(InvalidValue::NoExit { net: net as f32 })
+    }
+
     /// Returns an error for the first side that has a fixed temperature but is not a wall.
     fn temperature_without_wall(&self) -> Option<InvalidValue> {
-        const NAMES: [&str; 6] = ["x_min", "x_max", "y_min", "y_max", "z_min", "z_max"];
-        let sides = self.sides.as_flattened().iter().zip(self.held.as_flattened()).zip(NAMES);
+        let names = SIDES.into_iter().flatten();
+        let sides = self.sides.as_flattened().iter().zip(self.held.as_flattened()).zip(names);
         let mut misplaced = sides.filter(|((side, held), _)| held.is_some() && !side.is_wall());
         misplaced.next().map(|(_, side)| InvalidValue::HeldByNoWall { side })
     }
@@ -437,6 +476,7 @@ impl Config {
             .or_else(|| positive("max_substeps", self.time.max_substeps as f32))
             .or_else(|| positive("number of sweeps", sweeps as f32))
             .or_else(|| self.sides.as_flattened().iter().find_map(side))
+            .or_else(|| self.impossible_sides())
             .or_else(|| self.temperature_without_wall())
             .or_else(|| {
                 finite(

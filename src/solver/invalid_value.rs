@@ -80,6 +80,47 @@ pub enum InvalidValue {
         /// `x_min`, `x_max` …
         side: &'static str,
     },
+    /// A no-slip wall whose velocity points through it.
+    #[error("a configuration's wall {side} cannot move across itself; set its velocity across the side to 0")]
+    WallAcross {
+        /// `x_min`, `x_max` …
+        side: &'static str,
+    },
+    /// Inflows into a box that no air can leave, or out of one that none can enter.
+    #[error(
+        "a configuration's inflows bring {net} m³/s into a box without an open side; open one, or let the inflows balance"
+    )]
+    NoExit {
+        /// Net flow into the box \[m³/s\].
+        net: f32,
+    },
+    /// A profile of a side that no box has.
+    #[error(
+        "a profile's side with axis {axis} and end {end} is impossible; the axis must be 0 to 2 and the end 0 or 1"
+    )]
+    NoSide {
+        /// Its axis.
+        axis: usize,
+        /// Its end.
+        end: usize,
+    },
+    /// A profile of a quantity that its side does not take.
+    #[error(
+        "a profile's {quantity} has no effect at {side}: an inflow takes all quantities, a no-slip wall the velocity along it, \
+         and a wall that holds a temperature takes one; change the side or the profile"
+    )]
+    NoProfile {
+        /// `x_min`, `x_max` …
+        side: &'static str,
+        /// The quantity.
+        quantity: &'static str,
+    },
+    /// An axis or a rotation that is NaN, infinite or 0.
+    #[error("a {of}'s axis or rotation has no direction; it must be finite and not 0")]
+    NoDirection {
+        /// `region`.
+        of: &'static str,
+    },
     /// Keyframes whose times do not ascend.
     #[error("a solid's keyframes must rise in time")]
     KeyframesNotRising,

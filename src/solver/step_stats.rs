@@ -90,26 +90,42 @@ pub struct StepStats {
     /// Loss by dissipation and cooling since the start. Only [`Conservative`](crate::solver::Advection)
     /// advection measures it.
     pub faded: Option<[f64; 4]>,
+    /// Net flow through the inflows of a box without an open side, as a share of the sum of all \[-\]. Only 0 can be satisfied.
+    pub imbalance: f32,
     /// ½ ∫ |u|² dV \[m⁵/s²\].
     pub kinetic_energy: f64,
     /// Wall time of each stage, indexed by [`Stage`].
     pub stages: [Duration; Stage::ALL.len()],
 }
 
+/// Imbalance above which inflows count as impossible to satisfy, and not as rounded \[-\].
+const UNBALANCED: f32 = 1e-2;
+
 /// Cells crossed in a substep above which a flow counts as blown up.
 pub const BLOW_UP: f32 = 100.0;
 
 impl StepStats {
     /// Returns a warning if the flow has outrun its time step: the fastest air crosses more than `BLOW_UP`
-    /// cells in a substep, and cell-sized features are no longer meaningful.
+    /// cells in a substep, and cell-sized features are no longer meaningful. Otherwise one if inflows that vary bring air into a box that
+    /// it cannot leave.
     pub fn warning(&self) -> Option<String> {
-        (self.cfl > BLOW_UP).then(|| {
+        let unbalanced = || {
+            (self.imbalance > UNBALANCED).then(|| {
+                let percent = 100.0 * self.imbalance;
+                format!(
+                    "no side is open, and the inflows do not balance: {percent:.0} % of their air has no way; \
+                     open a side, or let as much leave as enters"
+                )
+            })
+        };
+        let outrun = (self.cfl > BLOW_UP).then(|| {
             format!(
                 "the flow has outrun its time step: {:.0} m/s cross {:.0} cells in a substep (CFL); \
                  weaken the forces, shorten the step or allow more substeps",
                 self.max_speed, self.cfl
             )
-        })
+        });
+        outrun.or_else(unbalanced)
     }
 
     /// Wall time of the whole step.
@@ -138,6 +154,7 @@ impl Saved for StepStats {
             left,
             faded,
             kinetic_energy,
+            imbalance,
             substeps_missing,
             stages: _,
         } = self;
@@ -157,6 +174,7 @@ impl Saved for StepStats {
         archive.value("emitted", emitted)?;
         archive.option("left", left)?;
         archive.option("faded", faded)?;
+        archive.value("imbalance", imbalance)?;
         archive.value("kinetic_energy", kinetic_energy)
     }
 }

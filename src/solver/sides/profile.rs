@@ -14,7 +14,8 @@ use rayon::prelude::*;
 use super::GhostRules;
 use super::diffuse::Varying;
 use crate::grid::{GHOST, Layout, next_axes, other_axes};
-use crate::solver::{BoundaryCondition, BoundaryConditions, SolverError};
+use crate::solver::config::SIDES;
+use crate::solver::{BoundaryCondition, BoundaryConditions, Config, InvalidValue, SolverError};
 
 /// Number of quantities that a side can give: u, v, w \[m/s\], red, green, blue \[-\] and temperature excess \[K\], as 0 to 6.
 pub const QUANTITIES: usize = 7;
@@ -39,9 +40,6 @@ pub trait SideValues: Send + Sync + fmt::Debug {
     }
 }
 
-/// Names of the sides, as `[axis][end]`.
-const SIDES: [[&str; 2]; 3] = [["x_min", "x_max"], ["y_min", "y_max"], ["z_min", "z_max"]];
-
 /// Names of the quantities.
 const NAMES: [&str; QUANTITIES] =
     ["velocity along x", "velocity along y", "velocity along z", "red", "green", "blue", "temperature"];
@@ -56,6 +54,27 @@ pub struct Profile {
     pub end: usize,
     /// Its values.
     pub values: Arc<dyn SideValues>,
+}
+
+impl Profile {
+    /// Why it cannot vary a side of the box of `config`, if so.
+    pub fn problem(&self, config: &Config) -> Option<InvalidValue> {
+        let (axis, end) = (self.axis, self.end);
+        if axis > 2 || end > 1 {
+            return Some(InvalidValue::NoSide { axis, end });
+        }
+        let is_held = config.held[axis][end].is_some();
+        let takes = |quantity: usize| match config.sides[axis][end] {
+            BoundaryCondition::Inflow(_) => true,
+            BoundaryCondition::NoSlip(_) if quantity < SCALARS => quantity != axis,
+            BoundaryCondition::NoSlip(_) | BoundaryCondition::Closed => quantity == QUANTITIES - 1 && is_held,
+            _ => false,
+        };
+        let given = (0..QUANTITIES).filter(|&quantity| self.values.gives(quantity));
+        let mut lost = given.filter(|&quantity| !takes(quantity));
+        lost.next()
+            .map(|quantity| InvalidValue::NoProfile { side: SIDES[axis][end], quantity: NAMES[quantity] })
+    }
 }
 
 /// One quantity on one side.
@@ -265,6 +284,29 @@ impl GhostRules {
         }
     }
 
+    /// Net flow through the inflows of a box without an open side, as a share of the sum of all. The constants were checked when the box
+    /// was made: without profiles it is 0.
+    pub fn imbalance(&self) -> f32 {
+        let has_exit = self.sides().as_flattened().contains(&BoundaryCondition::Open);
+        if has_exit || self.tables().is_empty() {
+            return 0.0;
+        }
+        let n = self.layout().dims.array();
+        let (mut net, mut all) = (0.0, 0.0);
+        for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
+            let BoundaryCondition::Inflow(air) = self.sides()[axis][end] else { continue };
+            let [b, c] = next_axes(axis);
+            let across = self.tables().iter().find(|table| table.is_at(axis, end) && table.quantity == axis);
+            for (p, q) in (0..n[c]).flat_map(|q| (0..n[b]).map(move |p| (p, q))) {
+                let varying =
+                    across.map_or(0.0, |table| table.values[p + GHOST + (q + GHOST) * table.shape[0]]);
+                let speed = f64::from(air.velocity[axis] + varying) * [1.0, -1.0][end];
+                (net, all) = (net + speed, all + speed.abs());
+            }
+        }
+        if all > 0.0 { (net / all).abs() as f32 } else { 0.0 }
+    }
+
     /// Returns true if red, green, blue or temperature (0 to 3) varies on the side at this end of an axis.
     pub fn gives_scalar(&self, [axis, end]: [usize; 2], channel: usize) -> bool {
         self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == SCALARS + channel)
@@ -408,7 +450,7 @@ mod tests {
                 let still = Params { heat_buoyancy: 0.0, ..Params::default() };
                 let mut solver = solver([8, 16, 8], sides, Default::default(), still);
                 let late = |time: f64, _| if time > 0.2 { 1.0 } else { 0.0 };
-                solver.set_profiles(vec![profile([1, 1], if heat { 6 } else { 3 }, late)]);
+                solver.set_profiles(vec![profile([1, 1], if heat { 6 } else { 3 }, late)]).unwrap();
                 let plate = Solid::new(Shape::Box { size: [0.5, 0.2, 0.5] }, [0.4, 1.2, 0.4]);
                 let keyframes = vec![(0.0, plate.position), (1.0, [0.4, 1.2, to])];
                 solver.set_solids(vec![Solid { keyframes, ..plate }]).unwrap();
@@ -503,7 +545,7 @@ mod tests {
                 Config { sides, detail, threads: 2, ..Config::new(Dims::new([8, 8, 6]).unwrap(), 0.1) };
             let mut solver = Solver::new(config, Params::default(), vec![]).unwrap();
             let side = |red| Profile { axis: 0, end: 0, values: Arc::new(Red(red)) };
-            solver.set_profiles(vec![side(red)]);
+            solver.set_profiles(vec![side(red)]).unwrap();
             (0..2).for_each(|_| solver.step(0.1).map(drop).unwrap());
             let before = (solver.velocity().clone(), solver.scalars().to_vec(), solver.stats().time);
             for _ in 0..2 {
@@ -516,7 +558,7 @@ mod tests {
                 let after = (solver.velocity().clone(), solver.scalars().to_vec(), solver.stats().time);
                 assert!(after == before, "a step that fails changes nothing");
             }
-            solver.set_profiles(vec![side(|_, _| 1.0)]);
+            solver.set_profiles(vec![side(|_, _| 1.0)]).unwrap();
             solver.step(0.1).unwrap();
         }
     }
@@ -541,7 +583,7 @@ mod tests {
                 let config = Config { sides, held, integrator, threads: 1, ..Config::new(dims, 1.0 / 24.0) };
                 let mut solver = Solver::new(config, params.clone(), vec![]).unwrap();
                 let swings = |t: f64, _| (6.0 * t).sin() as f32;
-                solver.set_profiles(vec![profile([1, 0], 0, swings), profile([1, 0], 6, swings)]);
+                solver.set_profiles(vec![profile([1, 0], 0, swings), profile([1, 0], 6, swings)]).unwrap();
                 (0..steps).for_each(|_| solver.step(1.0 / steps as f32).map(drop).unwrap());
                 let at = |j| solver.layout().at(0, j, 0);
                 [0, 1, 4].map(|j| [solver.velocity()[0][at(j)], solver.scalars()[at(j)][3]])
@@ -564,7 +606,7 @@ mod tests {
         let sides = [around, [BoundaryCondition::NoSlip([0.0; 3]), BoundaryCondition::Closed], around];
         let mut solver =
             solver([1, 24, 1], sides, Default::default(), Params { viscosity: nu, ..Params::default() });
-        solver.set_profiles(vec![profile([1, 0], 0, move |t, _| (omega * t).cos() as f32)]);
+        solver.set_profiles(vec![profile([1, 0], 0, move |t, _| (omega * t).cos() as f32)]).unwrap();
         let delta = (2.0 * nu / omega as f32).sqrt();
         let exact = |t: f64, y: f32| (-y / delta).exp() * ((omega * t) as f32 - y / delta).cos();
         solver.fill(|c, p| if c == 0 { exact(0.0, p[1]) } else { 0.0 }, |_| [0.0; 4]);

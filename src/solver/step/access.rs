@@ -56,9 +56,17 @@ impl Solver {
     }
 
     /// Lets sides vary in place and time from now on. Their constants must be 0 where a profile gives a value.
-    pub fn set_profiles(&mut self, profiles: Vec<Profile>) {
+    ///
+    /// In a box without an open side the inflows must balance at each instant. If they do not, no flow satisfies them, and
+    /// [`StepStats::warning`] says so.
+    ///
+    /// # Errors
+    /// [`SolverError::Invalid`] for a side that the box does not have or that does [not take](Profile::problem) a quantity; the present
+    /// profiles stay.
+    pub fn set_profiles(&mut self, profiles: Vec<Profile>) -> Result<(), SolverError> {
+        refuse(profiles.iter().find_map(|profile| profile.problem(&self.config)))?;
         if profiles.is_empty() && self.profiles.is_empty() {
-            return;
+            return Ok(());
         }
         let (fields, time, pool) = (&mut self.fields, self.stats.time, self.pool.clone());
         pool.install(|| {
@@ -69,6 +77,7 @@ impl Solver {
         });
         fields.disturbed = true;
         self.profiles = profiles;
+        Ok(())
     }
 
     /// The external forces.

@@ -369,6 +369,7 @@ impl Solver {
             _ => self.fields.forget_past(),
         })?;
         self.stats.step += 1;
+        self.stats.imbalance = if self.config.frozen { 0.0 } else { self.fields.walls.imbalance() };
         self.stats.dt = dt;
         Ok(&self.stats)
     }
