@@ -32,8 +32,8 @@ pub enum SolverError {
     /// The system refused to start threads, for this reason.
     #[error("cannot start the solver's threads: {0}")]
     Threads(String),
-    /// The length of a step \[s\] is not a positive number.
-    #[error("a step of {0} s is impossible; it must be positive")]
+    /// The length of a step \[s\] is not a positive number, or so short that rates per step overflow.
+    #[error("a step of {0} s is impossible; it must be positive, and at least 1e-30 s")]
     StepLength(f32),
     /// `UPDRAFT_SIMD` names instructions that the machine lacks.
     #[error(transparent)]

@@ -322,7 +322,7 @@ impl Solver {
     /// Advances by `dt` seconds, in as many substeps as the flow needs. Returns the statistics of the step.
     ///
     /// # Errors
-    /// [`SolverError::StepLength`] if `dt` is not a positive number. [`SolverError::NotFinite`] if a field
+    /// [`SolverError::StepLength`] if `dt` is not a number from 1e-30 on: shorter ones have no finite inverse. [`SolverError::NotFinite`] if a field
     /// contains a value that is not finite, [`SolverError::Side`] if a side has one out of its range; the former is returned until [`clear`](Self::clear), [`fill`](Self::fill)
     /// or [`restore`](Self::restore) replaces all fields.
     pub fn step(&mut self, dt: f32) -> Result<&StepStats, SolverError> {
@@ -352,7 +352,7 @@ impl Solver {
         cancel: &AtomicBool,
         run: impl FnOnce(&mut Self, &Halt) -> Result<(), SolverError> + Send,
     ) -> Result<&StepStats, SolverError> {
-        if !(dt.is_finite() && dt > 0.0) {
+        if !(dt.is_finite() && dt >= SHORTEST) {
             return Err(SolverError::StepLength(dt));
         }
         if let Some(not_finite) = &self.not_finite {
@@ -461,6 +461,9 @@ impl Solver {
         stats.faded = sweeps.as_ref().map(|_| budget.faded.map(|x| x * volume));
     }
 }
+
+/// Shortest step \[s\]: the inverse of each of its substeps is finite.
+const SHORTEST: f32 = 1e-30;
 
 /// `p` + `sign` · `corner`.
 fn offset_by(p: [f32; 3], corner: [f32; 3], sign: f32) -> [f32; 3] {
