@@ -40,11 +40,12 @@ pub struct Snapshot {
     pub serial: u64,
     /// Number of the load that its simulation came from, from 1; 0 for the first simulation.
     pub load: u64,
-    /// At cell centres: the densities red, green, blue \[-\] and the temperature excess \[K\].
+    /// At cell centres: the densities red, green, blue \[-\] and the temperature excess \[K\]. A program that writes them must
+    /// [update](Bricks::update) `bricks` afterwards: renderers skip what these call empty.
     pub smoke: Vec<[f16; 4]>,
     /// At cell centres: u, v, w \[m/s\] and the vorticity magnitude |ω| \[1/s\]. Empty unless requested.
     pub velocity: Vec<[f16; 4]>,
-    /// Largest values near each brick, for skipping empty space.
+    /// Largest values near each brick, for skipping empty space. They must bound `smoke`: call `bricks.update(dims, &smoke)` after writing it.
     pub bricks: Bricks,
     /// Poses of the solids.
     pub solids: Vec<SolidPose>,
@@ -165,7 +166,8 @@ impl Bricks {
 }
 
 impl Snapshot {
-    /// Makes an empty box.
+    /// Makes an empty box. If `smoke` is written afterwards, `bricks` must be [updated](Bricks::update), as [`from_fn`](Self::from_fn) does:
+    /// otherwise it stays invisible.
     pub fn empty(dims: Dims, h: f32) -> Self {
         Self {
             dims,

@@ -294,7 +294,11 @@ pub enum RenderError {
     /// A picture with no pixels, or with more than the renderer's maximum.
     #[error("a picture of {0}x{1} pixels cannot be rendered; each side must be 1 to {2}")]
     Size(u32, u32, u32),
-    /// The picture was given up, as [`CpuRenderer::set_cancel`] asks.
+    /// A mode of the air's motion, and a snapshot without velocity.
+    #[error("a picture of the flow needs a snapshot with velocity; capture it with its velocity")]
+    NoVelocity,
+    /// A picture was given up, and a caller reports it as an error. [`CpuRenderer`] itself returns the unfinished picture; see
+    /// [`CpuRenderer::set_cancel`].
     #[error("stopped before the picture was finished")]
     Cancelled,
 }

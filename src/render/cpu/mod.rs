@@ -82,7 +82,11 @@ pub struct CpuRenderer {
 /// Refuses what cannot be rendered.
 fn check(snapshot: &Snapshot, view: &View, size: [u32; 2]) -> Result<(), RenderError> {
     view.check(size, MOST_PIXELS)?;
-    snapshot.problem().map_or(Ok(()), |problem| Err(problem.into()))
+    snapshot.problem().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
+    // A slice shows the air without it.
+    let is_slice = matches!(view.mode, Mode::Slice(_));
+    let lacks = view.mode.needs_velocity() && !is_slice && snapshot.velocity.is_empty();
+    if lacks { Err(RenderError::NoVelocity) } else { Ok(()) }
 }
 
 impl Default for CpuRenderer {
