@@ -273,7 +273,7 @@ pub struct Dab {
     pub center: [f32; 3],
     /// Radius of the ball \[m\]; the dab falls smoothly to zero there.
     pub radius: f32,
-    /// Red, green, blue \[-\] and temperature \[K\] added at the centre.
+    /// Red, green, blue \[-\] and temperature \[K\] added at the centre. Negative densities take smoke away, down to 0.
     pub add: [f32; 4],
     /// Velocity added at the centre \[m/s\].
     pub push: [f32; 3],
@@ -462,10 +462,23 @@ impl Config {
         let positive = |what, value| InvalidValue::unless_positive("configuration", what, value, "");
         let finite = |what, values: &[f32]| InvalidValue::unless_finite("configuration", what, values);
         let sweeps = if let Projection::GaussSeidel { sweeps } = self.projection { sweeps } else { 1 };
+        let within = |what, values: &[f32], limit: f32| {
+            finite(what, values).or_else(|| {
+                let mut values = values.iter();
+                values.find_map(|x| InvalidValue::unless_within("configuration", what, *x, [-limit, limit]))
+            })
+        };
+        let speed = SPEED_LIMIT * self.h;
+        let most = MOST_ORIGIN as f32;
+        let mut far = self.origin.iter().filter(|first| !(-MOST_ORIGIN..=MOST_ORIGIN).contains(*first));
+        let far = far.next().and_then(|&first| {
+            InvalidValue::unless_within("configuration", "origin", first as f32, [-most, most])
+        });
         let side = |side: &BoundaryCondition| match side {
-            BoundaryCondition::NoSlip(velocity) => finite("velocity of a wall", velocity),
+            BoundaryCondition::NoSlip(velocity) => within("velocity of a wall", velocity, speed),
             BoundaryCondition::Inflow(Inflow { velocity, scalars }) => {
-                finite("velocity of an inflow", velocity).or_else(|| finite("contents of an inflow", scalars))
+                within("velocity of an inflow", velocity, speed)
+                    .or_else(|| within("contents of an inflow", scalars, SCALAR_LIMIT))
             }
             _ => None,
         };
@@ -475,6 +488,7 @@ impl Config {
             .or_else(|| positive("cfl", self.time.cfl))
             .or_else(|| positive("max_substeps", self.time.max_substeps as f32))
             .or_else(|| positive("number of sweeps", sweeps as f32))
+            .or(far)
             .or_else(|| self.sides.as_flattened().iter().find_map(side))
             .or_else(|| self.impossible_sides())
             .or_else(|| self.temperature_without_wall())

@@ -161,7 +161,7 @@ impl Picture {
     ) {
         let passes = quality.passes.max(1);
         for n in 0..passes {
-            let number = quality.first + n;
+            let number = quality.first.wrapping_add(n);
             let shift = if quality.edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
             let frame = Frame { number, weight: 1.0 / (n + 1) as f32, shift };
             self.render_frame(contents, view, quality, size, frame, integrator);

@@ -13,13 +13,14 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// Makes a cloud of `shares` on `dims` cells of edge `h` \[m\], limited to 0..=1. None if all are 0.
+    /// Makes a cloud of `shares` on `dims` cells of edge `h` \[m\], limited to 0..=1; NaN counts as 0. None if all are 0.
     ///
     /// # Panics
     /// If there is not one share for each cell.
     pub fn new(dims: Dims, h: f32, shares: Vec<f32>) -> Option<Self> {
         assert_eq!(shares.len(), dims.cells(), "a share for each cell");
-        let shares: Vec<f32> = shares.into_iter().map(|x| x.clamp(0.0, 1.0)).collect();
+        let shares: Vec<f32> =
+            shares.into_iter().map(|x| if x.is_nan() { 0.0 } else { x.clamp(0.0, 1.0) }).collect();
         shares.iter().any(|&x| x > 0.0).then_some(Self { dims, h, shares })
     }
 

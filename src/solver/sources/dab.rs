@@ -50,7 +50,10 @@ fn add_scalars(
             let w = ball.dome([i as f32, j as f32, k as f32]);
             let cell = &mut row[i as usize + GHOST];
             for c in 0..4 {
-                cell[c] = (cell[c] * (1.0 - w * erase) + w * amount[c]).clamp(-limit, limit);
+                let rest = cell[c] * (1.0 - w * erase);
+                // As a negative source: no density falls below 0, and heat does.
+                let least = if c < 3 { rest.min(0.0) } else { -limit };
+                cell[c] = (rest + w * amount[c]).clamp(least.max(-limit), limit);
             }
         }
     });

@@ -45,11 +45,18 @@ impl Region {
         Self::new(Form::Body(Shape::Sphere { radius }), center)
     }
 
-    /// Makes a round plate across `axis`, which may have any length but zero.
+    /// Makes a round plate across `axis`, which may have any length but zero. Without a direction the region is
+    /// [invalid](Self::problem).
     pub fn disc(center: [f32; 3], radius: f32, axis: [f32; 3], thickness: f32) -> Self {
         // Opposite directions have no shortest rotation, and need none.
-        let turn = UnitQuaternion::rotation_between(&Vector3::y(), &Vector3::from(axis)).unwrap_or_default();
         let form = Form::Body(Shape::Cylinder { radius, height: thickness });
+        // Squares of very long and very short axes would overflow.
+        let most = axis.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        if !(axis.iter().all(|x| x.is_finite()) && most > 0.0) {
+            return Self { rotation: [f32::NAN; 4], ..Self::new(form, center) };
+        }
+        let axis = Vector3::from(axis.map(|x| x / most));
+        let turn = UnitQuaternion::rotation_between(&Vector3::y(), &axis).unwrap_or_default();
         Self { rotation: [turn.i, turn.j, turn.k, turn.w], ..Self::new(form, center) }
     }
 
@@ -69,6 +76,10 @@ impl Region {
             .find_map(size)
             .or_else(|| InvalidValue::unless_positive("region", "scale", self.scale, ""))
             .or_else(|| InvalidValue::unless_finite("region", "position", &self.position))
+            .or_else(|| {
+                let is_lost = self.rotation.iter().any(|x| x.is_nan());
+                is_lost.then_some(InvalidValue::NoDirection { of: "region" })
+            })
             .or_else(|| InvalidValue::unless_unit("region", self.rotation))
     }
 

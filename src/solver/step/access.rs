@@ -285,7 +285,7 @@ impl Solver {
     /// If a solid is invalid, if the flow is frozen, or if the projection is [`Projection::Direct`]: the last
     /// two allow no solids.
     pub fn set_solids(&mut self, solids: Vec<Solid>) -> Result<(), SolverError> {
-        refuse(solids.iter().find_map(Solid::problem))?;
+        refuse(solids.iter().find_map(|solid| solid.problem().or_else(|| self.outruns(solid))))?;
         match self.config {
             _ if solids.is_empty() => {}
             Config { frozen: true, .. } => return Err(SolverError::FrozenAroundSolids),
@@ -297,6 +297,14 @@ impl Solver {
             self.place_solids();
         }
         Ok(())
+    }
+
+    /// The error of a solid whose spin moves its surface faster than [`SPEED_LIMIT`].
+    fn outruns(&self, solid: &Solid) -> Option<InvalidValue> {
+        let spin = solid.spin.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        let speed = spin * f64::from(solid.scale) * f64::from(solid.shape.bounding_radius());
+        let most = SPEED_LIMIT * self.config.h;
+        InvalidValue::unless_within("solid", "surface speed by its spin", speed as f32, [0.0, most])
     }
 
     /// Changes the solids from now on. If they differ from the present ones only in positions, rotations and
@@ -320,7 +328,10 @@ impl Solver {
         let present = self.solids();
         let same_bodies =
             present.len() == solids.len() && present.iter().zip(&solids).all(|(a, b)| a.is_body_of(b));
-        if !same_bodies || solids.is_empty() || solids.iter().any(|solid| solid.problem().is_some()) {
+        if !same_bodies
+            || solids.is_empty()
+            || solids.iter().any(|solid| solid.problem().or_else(|| self.outruns(solid)).is_some())
+        {
             return self.set_solids(solids);
         }
         self.solids = solids;
