@@ -120,8 +120,9 @@ impl CpuRenderer {
         self.orders = most.max(1);
     }
 
-    /// Gives a traced picture up when `cancel` is set: it is then returned unfinished, so ask
-    /// [`is_cancelled`](Self::is_cancelled).
+    /// Gives a traced picture up when `cancel` is set. [`render`](Self::render) then returns the unfinished picture and no error, so ask
+    /// [`is_cancelled`](Self::is_cancelled) afterwards. Pictures without traced paths are finished. A flag that is made while the program
+    /// runs can be leaked: `Box::leak(Box::new(AtomicBool::new(false)))`.
     pub fn set_cancel(&mut self, cancel: &'static AtomicBool) {
         self.cancel = Some(cancel);
     }
