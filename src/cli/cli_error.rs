@@ -22,10 +22,10 @@ pub enum CliError {
     #[error("{0}")]
     Request(String),
     /// An output file exists already, or a folder is not writable; found before any work.
-    #[error(transparent)]
+    #[error("{}", with_option(.0))]
     Target(OutputError),
     /// A file could not be written.
-    #[error(transparent)]
+    #[error("{}", with_option(.0))]
     Output(#[from] OutputError),
     /// The solver failed.
     #[error(transparent)]
@@ -50,6 +50,16 @@ pub enum CliError {
     /// A signal stopped the run; the text says what was done until then.
     #[error("stopped: {0}")]
     Stopped(String),
+}
+
+/// The text of an error, with the option that lets the command overwrite.
+fn with_option(error: &OutputError) -> String {
+    match error {
+        OutputError::Exists(path) => {
+            format!("{} exists already; pass --force to overwrite it", path.display())
+        }
+        other => other.to_string(),
+    }
 }
 
 impl CliError {

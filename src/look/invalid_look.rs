@@ -5,12 +5,17 @@ use thiserror::Error;
 
 use super::{Camera, Emitter, Environment, Lens, Light, Look};
 
+/// A number as people write it, and in powers of ten only if that has many zeros.
+fn plain(x: f32) -> String {
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
+}
+
 /// An invalid value of a look, of a camera or of something else that a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum InvalidLook {
     /// A value outside the renderers' range; NaN is outside.
-    #[error("a {of}'s {what} of {value} is out of range; it must lie between {low:e} and {high:e}")]
+    #[error("a {of}'s {what} of {value} is out of range; it must lie between {} and {}", plain(*.low), plain(*.high))]
     OutOfRange {
         /// `look`, `camera`, `light` …
         of: &'static str,

@@ -64,6 +64,6 @@ pub enum OutputError {
         wanted: usize,
     },
     /// The file exists already.
-    #[error("{} exists already; pass --force to overwrite it", .0.display())]
+    #[error("{} exists already; remove it, choose another name, or let it be replaced", .0.display())]
     Exists(PathBuf),
 }

@@ -39,7 +39,7 @@ pub enum InvalidValue {
         what: &'static str,
     },
     /// A value outside the solver's range.
-    #[error("a {of}'s {what} of {value} is out of range; it must lie between {low:e} and {high:e}")]
+    #[error("a {of}'s {what} of {value} is out of range; it must lie between {} and {}", plain(*.low), plain(*.high))]
     OutOfRange {
         /// `solid`, `region`, `force` …
         of: &'static str,
@@ -124,6 +124,11 @@ pub enum InvalidValue {
     /// Keyframes whose times do not ascend.
     #[error("a solid's keyframes must rise in time")]
     KeyframesNotRising,
+}
+
+/// A number as people write it, and in powers of ten only if that has many zeros.
+fn plain(x: f32) -> String {
+    if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
 impl InvalidValue {
