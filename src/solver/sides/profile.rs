@@ -416,7 +416,7 @@ mod tests {
 
     /// Runs two solvers whose sides say the same, one by constants, one by profiles.
     fn assert_same(mut constant: Solver, mut varying: Solver, profiles: Vec<Profile>, solids: &[Solid]) {
-        varying.set_profiles(profiles);
+        varying.set_profiles(profiles).unwrap();
         for solver in [&mut constant, &mut varying] {
             solver.set_solids(solids.to_vec()).unwrap();
             solver.fill(|c, p| 0.3 * (5.0 * p[(c + 1) % 3]).sin(), |p| [p[0], 0.0, p[1], 3.0 * p[2]]);
