@@ -106,7 +106,7 @@ pub enum InvalidValue {
     },
     /// A profile of a quantity that its side does not take.
     #[error(
-        "a profile's {quantity} has no effect at {side}: an inflow takes all quantities, a no-slip wall the velocity along it, \
+        "a profile's {quantity} has no effect at {side}: an inflow takes all quantities, a no-slip wall velocities, \
          and a wall that holds a temperature takes one; change the side or the profile"
     )]
     NoProfile {

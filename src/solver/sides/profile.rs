@@ -66,7 +66,8 @@ impl Profile {
         let is_held = config.held[axis][end].is_some();
         let takes = |quantity: usize| match config.sides[axis][end] {
             BoundaryCondition::Inflow(_) => true,
-            BoundaryCondition::NoSlip(_) if quantity < SCALARS => quantity != axis,
+            // The one across the wall must be 0; `imbalance` finds another.
+            BoundaryCondition::NoSlip(_) if quantity < SCALARS => true,
             BoundaryCondition::NoSlip(_) | BoundaryCondition::Closed => quantity == QUANTITIES - 1 && is_held,
             _ => false,
         };
@@ -294,13 +295,17 @@ impl GhostRules {
         let n = self.layout().dims.array();
         let (mut net, mut all) = (0.0, 0.0);
         for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
-            let BoundaryCondition::Inflow(air) = self.sides()[axis][end] else { continue };
+            let constant = match self.sides()[axis][end] {
+                BoundaryCondition::Inflow(air) => air.velocity[axis],
+                BoundaryCondition::NoSlip(_) => 0.0,
+                _ => continue,
+            };
             let [b, c] = next_axes(axis);
             let across = self.tables().iter().find(|table| table.is_at(axis, end) && table.quantity == axis);
             for (p, q) in (0..n[c]).flat_map(|q| (0..n[b]).map(move |p| (p, q))) {
                 let varying =
                     across.map_or(0.0, |table| table.values[p + GHOST + (q + GHOST) * table.shape[0]]);
-                let speed = f64::from(air.velocity[axis] + varying) * [1.0, -1.0][end];
+                let speed = f64::from(constant + varying) * [1.0, -1.0][end];
                 (net, all) = (net + speed, all + speed.abs());
             }
         }
