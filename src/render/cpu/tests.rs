@@ -206,12 +206,16 @@ fn all_levels_render_the_same() {
 }
 
 #[test]
-fn a_snapshot_without_velocity_renders_in_every_mode() {
+fn a_snapshot_without_velocity_renders_as_smoke_and_slices_alone() {
     let mut snapshot = plume(Dims::new([12, 16, 9]).unwrap(), 0.05, Tint::Even);
     snapshot.velocity.clear();
     let (look, camera) = (Look::default(), Camera::framing(snapshot.extent()));
     let slice = Mode::Slice(Slice { quantity: Quantity::Speed, ..Slice::default() });
-    for mode in [Mode::Velocity, Mode::Streamlines, Mode::Speed, Mode::Vorticity, slice] {
+    for mode in [Mode::Velocity, Mode::Streamlines, Mode::Speed, Mode::Vorticity] {
+        let refused = CpuRenderer::new().render(&snapshot, &view(&look, &camera, mode), SIZE, &|_| ());
+        assert!(matches!(refused, Err(RenderError::NoVelocity)), "{mode:?}");
+    }
+    for mode in [Mode::Smoke, slice] {
         let image = CpuRenderer::new().render(&snapshot, &view(&look, &camera, mode), SIZE, &|_| ()).unwrap();
         assert_eq!(image.rgba.len(), 4 * 100 * 75);
     }
