@@ -132,6 +132,7 @@ fn ranks_have_the_bytes_of_one_process_between_open_and_periodic_sides() {
     let mixed =
         [[inflow([1.0, 0.0, 0.3]), BoundaryCondition::Open], [lid, BoundaryCondition::Open], PERIODIC];
     check("mixed", &scene([20, 18, 21], mixed), &params(), stirred);
+    let lid = BoundaryCondition::NoSlip([0.0, 0.7, -0.4]);
     let across = [[BoundaryCondition::Open, lid], OPEN, [BoundaryCondition::Open, inflow([0.0, 0.2, -0.8])]];
     check("across", &scene([20, 18, 21], across), &params(), stirred);
 }
@@ -162,8 +163,8 @@ fn diffusion_forces_and_profiles_have_the_bytes_of_one_process() {
         ambient: Ambient::Mean,
         ..params()
     };
-    let lid = BoundaryCondition::NoSlip([0.7, 0.0, -0.4]);
-    for sides in [[CLOSED, OPEN, PERIODIC], [[lid; 2], CLOSED, [lid, BoundaryCondition::Open]]] {
+    let [lid, floor] = [[0.0, 0.7, -0.4], [0.7, -0.4, 0.0]].map(BoundaryCondition::NoSlip);
+    for sides in [[CLOSED, OPEN, PERIODIC], [[lid; 2], CLOSED, [floor, BoundaryCondition::Open]]] {
         let config = Config { held: [[Some(3.0), None], [None; 2], [None; 2]], ..scene([14, 13, 18], sides) };
         check("thick", &config, &thick, |solver| {
             stirred(solver);
