@@ -11,7 +11,7 @@ pub enum BoundaryCondition {
     #[default]
     Closed,
     /// A no-slip wall that moves at this velocity \[m/s\]. The air at the wall has the same velocity: the
-    /// component along the wall drags the flow (a lid), the component across it should be zero.
+    /// component along the wall drags the flow (a lid), the component across it must be 0.
     NoSlip([f32; 3]),
     /// An open side with p = 0: smoke leaves, clean ambient air enters.
     Open,
