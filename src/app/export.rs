@@ -318,13 +318,13 @@ impl Sink {
                 png::write(&pattern.path(number), Existing::Keep, &image)
             }
         };
-        done.map_err(|error| said(&error))
+        done.map_err(|error| message(&error))
     }
 
     fn finish(self) -> Result<String, String> {
         let path = match self {
-            Self::Film(film, path) => film.finish().map(|()| path).map_err(|error| said(&error))?,
-            Self::Animation(film, path) => film.finish().map(|()| path).map_err(|error| said(&error))?,
+            Self::Film(film, path) => film.finish().map(|()| path).map_err(|error| message(&error))?,
+            Self::Animation(film, path) => film.finish().map(|()| path).map_err(|error| message(&error))?,
             Self::Files(pattern) if pattern.is_numbered() => {
                 pattern.path(0).parent().unwrap_or(Path::new("")).to_owned()
             }
@@ -335,7 +335,7 @@ impl Sink {
 }
 
 /// Formats an error without the switches of the command line.
-fn said(error: &OutputError) -> String {
+fn message(error: &OutputError) -> String {
     match error {
         OutputError::Exists(path) => format!("{} is there already; choose another name", path.display()),
         other => other.to_string(),
@@ -419,7 +419,7 @@ mod tests {
         while !holds(session) {
             assert!(Instant::now() < deadline, "never happened");
             session.absorb(Instant::now());
-            session.turn_pages(Instant::now());
+            session.advance_playback(Instant::now());
             session.follow_export(Instant::now());
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -10,7 +10,7 @@ use crate::scene::Scene;
 
 /// The file of a scene.
 #[derive(Clone, Debug)]
-pub(super) struct Home {
+pub(super) struct SceneFile {
     /// The running scene.
     scene: Arc<Scene>,
     /// Path of the file.
@@ -19,7 +19,7 @@ pub(super) struct Home {
     text: String,
 }
 
-impl Home {
+impl SceneFile {
     /// The file of `scene`, if it came from one.
     pub fn of(scene: &Arc<Scene>) -> Option<Self> {
         let (path, text) = scene.origin.file.clone()?;
@@ -33,8 +33,8 @@ impl Home {
 
     /// Whether both are the same file.
     pub fn is_same_file(&self, other: &Self) -> bool {
-        let whole = |home: &Self| {
-            let path = linked(&home.path);
+        let whole = |scene_file: &Self| {
+            let path = linked(&scene_file.path);
             std::path::absolute(&path).unwrap_or(path)
         };
         whole(self) == whole(other)
@@ -95,7 +95,7 @@ fn linked(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Saves `scene`, which runs as `running`, to `path`, whole; `home` is its present file. A link to that stays: the file
+/// Saves `scene`, which runs as `running`, to `path`, whole; `scene_file` is its present file. A link to that stays: the file
 /// that it names is written. Another link is replaced.
 ///
 /// # Errors
@@ -104,17 +104,21 @@ pub(super) fn save(
     scene: &Scene,
     running: &Arc<Scene>,
     path: &Path,
-    home: Option<&Home>,
-) -> Result<Home, String> {
-    if home.is_some_and(|home| home.path == path && !home.is_untouched()) {
+    scene_file: Option<&SceneFile>,
+) -> Result<SceneFile, String> {
+    if scene_file.is_some_and(|scene_file| scene_file.path == path && !scene_file.is_untouched()) {
         let name = path.display();
         return Err(format!("{name} was changed by another program; open it again, or save as another file"));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let text = scene.write(folder).map_err(|error| error.to_string())?;
-    let file = if home.is_some_and(|home| home.path == path) { linked(path) } else { path.to_owned() };
+    let file = if scene_file.is_some_and(|scene_file| scene_file.path == path) {
+        linked(path)
+    } else {
+        path.to_owned()
+    };
     whole::write(&file, |file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())?;
-    Ok(Home { scene: running.clone(), path: path.to_owned(), text })
+    Ok(SceneFile { scene: running.clone(), path: path.to_owned(), text })
 }
 
 #[cfg(test)]

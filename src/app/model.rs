@@ -129,7 +129,7 @@ pub struct Losses {
     /// Settings that the scene's file does not hold.
     pub settings: bool,
     /// Names of scenes with unsaved changes that another one has replaced.
-    pub behind: Vec<String>,
+    pub replaced: Vec<String>,
     /// Painted smoke that no export holds.
     pub strokes: bool,
     /// Number of recorded frames after the first, unless an export holds them.

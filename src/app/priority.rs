@@ -8,11 +8,11 @@ const NICENESS: i32 = 5;
 
 /// Runs `work` on a thread of lower priority and returns its result. Threads that `work` starts inherit the priority on
 /// Linux; on other systems all threads keep theirs.
-pub(super) fn standing_back<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub(super) fn at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let result = std::thread::scope(|scope| {
         scope
             .spawn(|| {
-                stand_back();
+                lower_priority();
                 work()
             })
             .join()
@@ -22,14 +22,14 @@ pub(super) fn standing_back<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn stand_back() {
+fn lower_priority() {
     // SAFETY: it takes a number and touches no memory. On Linux it acts on the calling thread alone. A refusal
     // changes nothing.
     unsafe { libc::nice(NICENESS) };
 }
 
 #[cfg(not(target_os = "linux"))]
-fn stand_back() {}
+fn lower_priority() {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -43,9 +43,9 @@ mod tests {
     }
 
     #[test]
-    fn only_the_threads_started_within_stand_back() {
+    fn only_threads_started_within_have_low_priority() {
         let before = niceness();
-        let within = standing_back(|| std::thread::spawn(niceness).join().unwrap());
+        let within = at_low_priority(|| std::thread::spawn(niceness).join().unwrap());
         assert_eq!(within, (before + NICENESS).min(19));
         assert_eq!(niceness(), before);
     }

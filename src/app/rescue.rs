@@ -111,8 +111,8 @@ fn lock(folder: &Path, window: usize) -> Option<File> {
 
 /// Path of a copy of a window.
 fn path(folder: &Path, window: usize, copy: usize) -> PathBuf {
-    let rest = if copy == 0 { String::new() } else { format!("-{}", copy + 1) };
-    folder.join(format!("unsaved-{window}{rest}.toml"))
+    let suffix = if copy == 0 { String::new() } else { format!("-{}", copy + 1) };
+    folder.join(format!("unsaved-{window}{suffix}.toml"))
 }
 
 /// Gives all copies of a window other names.

@@ -23,7 +23,7 @@ use super::brush_cursor::Cursor;
 use super::export::Export;
 use super::model::{Model, PathForm, Purpose, Readout};
 use super::orbit::Orbit;
-use super::priority::standing_back;
+use super::priority::at_low_priority;
 use super::remember;
 use super::settings::{self, Settings, Side};
 use crate::grid::Dims;
@@ -34,7 +34,7 @@ use crate::worker::{Command, Recording, RunState, Status, Worker};
 
 use leaving::{Exported, Painted};
 use pointer::Pointer;
-use unsaved::{Behind, Written};
+use unsaved::{Replaced, Written};
 
 /// Duration of a notice.
 const NOTICE: Duration = Duration::from_secs(4);
@@ -71,7 +71,7 @@ pub struct Session {
     /// Files that this window has written, the newest last.
     written: Vec<Written>,
     /// Scenes with unsaved changes that another one has replaced.
-    behind: Vec<Behind>,
+    replaced: Vec<Replaced>,
     /// Whether another program may have changed the scene's file since it was read.
     file_may_be_newer: bool,
     /// Number of the last stored state of the worker.
@@ -109,13 +109,13 @@ pub struct Session {
 struct Pending {
     load: u64,
     settings: Settings,
-    came: Came,
+    cause: LoadCause,
     /// Whether it starts from the beginning; otherwise it goes on from the present.
     anew: bool,
 }
 
 /// Origin of a pending scene.
-enum Came {
+enum LoadCause {
     /// Opened or edited; the state before it is stored under this number, and undo has this name.
     Opened(u64, String),
     /// By undo.
@@ -150,7 +150,7 @@ impl Session {
         let woken = wake.clone();
         let model = Model::new(Arc::new(scene));
         let dt = 1.0 / model.settings.rate;
-        let worker = standing_back(|| {
+        let worker = at_low_priority(|| {
             let solver = model.settings.scene.solver()?;
             Ok::<_, SceneError>(Worker::recording(solver, dt, recording, move || woken()))
         })?;
@@ -166,7 +166,7 @@ impl Session {
             worker,
             sent: Sent { settings: model.settings.clone(), velocity: false },
             written: Vec::new(),
-            behind: Vec::new(),
+            replaced: Vec::new(),
             file_may_be_newer: true,
             model,
             pointer: Pointer::default(),
@@ -367,13 +367,13 @@ impl Session {
             self.say(format!("Nothing to {}", word.to_lowercase()));
             return;
         };
-        let mut said = format!("{word}: {}", step.what);
+        let mut message = format!("{word}: {}", step.what);
         let value = step.value.edited_on(self.side());
         let other = settings::need_load(&self.model.settings, &value);
-        let came = if undo { Came::Undone } else { Came::Redone };
+        let cause = if undo { LoadCause::Undone } else { LoadCause::Redone };
         let is_kept = |number: &u64| *number >= self.readout.status.first_stored;
         if step.restore.is_some_and(|number| !is_kept(&number)) {
-            said += " (the smoke is no longer kept: too much memory)";
+            message += " (the smoke is no longer kept: too much memory)";
         }
         let restore = step.restore.filter(is_kept);
         // The smoke of the other instant is not shown with the wrong sides or scene in between.
@@ -383,12 +383,12 @@ impl Session {
         }
         if other {
             if self.only_compares(&value) {
-                self.exchange(value, came, false);
+                self.exchange(value, cause, false);
             } else {
-                self.begin_load(value, came);
+                self.begin_load(value, cause);
             }
         } else {
-            self.leave_behind(&value, undo);
+            self.note_replaced(&value, undo);
             let before = self.model.settings.clone();
             self.model.settings = value;
             let now = &self.model.settings;
@@ -408,7 +408,7 @@ impl Session {
             self.painted.restore(number);
         }
         self.worker.release();
-        self.say(said);
+        self.say(message);
     }
 
     /// Starts the simulation.
@@ -446,7 +446,7 @@ impl Session {
         if !self.is_broken() {
             self.before("restart");
         }
-        self.begin_load(self.model.settings.clone(), Came::Restarted);
+        self.begin_load(self.model.settings.clone(), LoadCause::Restarted);
     }
 
     /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its
@@ -469,7 +469,7 @@ impl Session {
         }
         let state = self.store();
         let what = format!("scene {}", settings.scene.name);
-        self.begin_load(settings, Came::Opened(state, what));
+        self.begin_load(settings, LoadCause::Opened(state, what));
         Ok(())
     }
 
@@ -480,7 +480,7 @@ impl Session {
     }
 
     /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
-    fn begin_load(&mut self, settings: Settings, came: Came) {
+    fn begin_load(&mut self, settings: Settings, cause: LoadCause) {
         self.model.loading = Some(settings.scene.name.clone());
         self.model.playback.at = None;
         self.loads += 1;
@@ -492,24 +492,24 @@ impl Session {
         if self.readout.status.state != RunState::Paused {
             self.run();
         }
-        self.pending = Some(Pending { load: self.loads, settings, came, anew: true });
+        self.pending = Some(Pending { load: self.loads, settings, cause, anew: true });
     }
 
     /// Makes the pending simulation current, with its settings, camera and name.
     fn end_load(&mut self) {
-        let Some(Pending { settings, came, anew, .. }) = self.pending.take() else {
+        let Some(Pending { settings, cause, anew, .. }) = self.pending.take() else {
             return;
         };
         self.model.loading = None;
-        match &came {
-            Came::Opened(state, _) if anew => self.painted.leave_behind(*state),
-            Came::Undone | Came::Redone if anew => self.painted.leave_behind(self.stored),
+        match &cause {
+            LoadCause::Opened(state, _) if anew => self.painted.note_replaced(*state),
+            LoadCause::Undone | LoadCause::Redone if anew => self.painted.note_replaced(self.stored),
             _ => {}
         }
-        let returns = matches!(came, Came::Undone | Came::Redone);
+        let returns = matches!(cause, LoadCause::Undone | LoadCause::Redone);
         self.painted.now &= !anew || returns;
-        self.leave_behind(&settings, matches!(came, Came::Undone));
-        if let Came::Opened(state, what) = came {
+        self.note_replaced(&settings, matches!(cause, LoadCause::Undone));
+        if let LoadCause::Opened(state, what) = cause {
             self.model.history.act(&settings, &what, state);
         }
         let before = self.model.settings.opened.clone();
@@ -542,13 +542,13 @@ impl Session {
 
     /// Drops the pending simulation; nothing else changes.
     fn give_up_load(&mut self) {
-        let came = self.pending.take().map(|pending| pending.came);
+        let cause = self.pending.take().map(|pending| pending.cause);
         self.model.loading = None;
         self.model.draft = self.applied.take().or(self.model.draft.take());
-        match came {
-            Some(Came::Undone) => drop(self.model.history.redo(self.stored)),
-            Some(Came::Redone) => drop(self.model.history.undo(self.stored)),
-            Some(Came::Opened(..) | Came::Restarted) | None => {}
+        match cause {
+            Some(LoadCause::Undone) => drop(self.model.history.redo(self.stored)),
+            Some(LoadCause::Redone) => drop(self.model.history.undo(self.stored)),
+            Some(LoadCause::Opened(..) | LoadCause::Restarted) | None => {}
         }
         if self.file_may_be_newer {
             self.file_changed(Instant::now());

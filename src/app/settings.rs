@@ -257,7 +257,7 @@ impl Settings {
         let solver =
             ["solver.advection", "solver.integrator", "solver.projection", "time.cfl", "solver.tolerance"];
         for parameter in solver.map(crate::parameter::of) {
-            let [x, y] = [a, b].map(|side| side.scene.config.value_of(parameter).map(said));
+            let [x, y] = [a, b].map(|side| side.scene.config.value_of(parameter).map(shown));
             if let (Some(x), Some(y)) = (x, y)
                 && x != y
             {
@@ -450,7 +450,7 @@ impl Settings {
 }
 
 /// A value in words.
-fn said(value: Value) -> String {
+fn shown(value: Value) -> String {
     match value {
         Value::Number(x) => number(x),
         Value::Whole(n) => n.to_string(),

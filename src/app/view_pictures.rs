@@ -12,7 +12,7 @@ use glutin::surface::WindowSurface;
 
 use super::canvas::{blit, fit};
 use super::pace::Level;
-use super::priority::standing_back;
+use super::priority::at_low_priority;
 use super::settings::Side;
 use crate::look::{Camera, Look};
 use crate::render::{
@@ -39,12 +39,12 @@ pub(super) struct Subject<'a> {
 
 /// The pictures of one side.
 pub(super) struct Pictures {
-    by: By,
+    backend: Backend,
     /// The last picture of the thread, or a smaller one of the driver, to be stretched.
     texture: Option<Texture2d>,
 }
 
-enum By {
+enum Backend {
     Driver(Box<Renderer>),
     Thread(Box<Thread>),
 }
@@ -69,54 +69,56 @@ impl Pictures {
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, RenderError> {
         let gl = display.get_context();
-        let by = match Renderer::prefers_threads(gl) {
-            true => By::Thread(Box::new(Thread {
-                thread: standing_back(|| PictureThread::start(wake))?,
+        let backend = match Renderer::prefers_threads(gl) {
+            true => Backend::Thread(Box::new(Thread {
+                thread: at_low_priority(|| PictureThread::start(wake))?,
                 last: None,
             })),
-            false => By::Driver(Box::new(Renderer::new(gl)?)),
+            false => Backend::Driver(Box::new(Renderer::new(gl)?)),
         };
-        Ok(Self { by, texture: None })
+        Ok(Self { backend, texture: None })
     }
 
     /// The driver's renderer, if it has a graphics processor.
     pub fn driver(&mut self) -> Option<&mut Renderer> {
-        match &mut self.by {
-            By::Driver(renderer) => Some(renderer),
-            By::Thread(_) => None,
+        match &mut self.backend {
+            Backend::Driver(renderer) => Some(renderer),
+            Backend::Thread(_) => None,
         }
     }
 
     /// Hands a snapshot to the driver; `news`: it is another one than at the last call.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode, news: bool) -> Result<(), RenderError> {
-        match &mut self.by {
-            By::Driver(renderer) if news || renderer.needs_upload(mode) => renderer.upload(snapshot, mode),
+        match &mut self.backend {
+            Backend::Driver(renderer) if news || renderer.needs_upload(mode) => {
+                renderer.upload(snapshot, mode)
+            }
             _ => Ok(()),
         }
     }
 
     /// Level of the picture on the screen.
     pub fn level(&self) -> Option<Level> {
-        match &self.by {
-            By::Driver(_) => None,
-            By::Thread(thread) => thread.last.as_ref().map(level_of),
+        match &self.backend {
+            Backend::Driver(_) => None,
+            Backend::Thread(thread) => thread.last.as_ref().map(level_of),
         }
     }
 
     /// Ends of a colour scale for the shown snapshot.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
-        match &self.by {
-            By::Driver(renderer) => renderer.range(quantity),
-            By::Thread(thread) => thread.ranges().range(quantity),
+        match &self.backend {
+            Backend::Driver(renderer) => renderer.range(quantity),
+            Backend::Thread(thread) => thread.ranges().range(quantity),
         }
     }
 
     /// Whether no better picture will come without a request.
     pub fn is_settled(&self) -> bool {
-        match &self.by {
-            By::Driver(renderer) => renderer.is_settled(),
+        match &self.backend {
+            Backend::Driver(renderer) => renderer.is_settled(),
             // It improves by itself, and wakes the window.
-            By::Thread(_) => true,
+            Backend::Thread(_) => true,
         }
     }
 
@@ -132,8 +134,8 @@ impl Pictures {
         let level = subject.level;
         // Stretched lines are thick: the overlay draws them instead.
         let look = Look { outline: subject.look.outline && level.shrink == 1, ..subject.look.clone() };
-        match &mut self.by {
-            By::Driver(renderer) => {
+        match &mut self.backend {
+            Backend::Driver(renderer) => {
                 renderer.set_quality(level.quality());
                 renderer.set_refine(subject.refine);
                 let Subject { camera, cursor, mode, .. } = subject;
@@ -150,7 +152,7 @@ impl Pictures {
                 }
                 Ok(Some(Drawn { level, ms: None }))
             }
-            By::Thread(thread) => {
+            Backend::Thread(thread) => {
                 let size = [viewport[2], viewport[3]].map(|n| n.div_ceil(level.shrink));
                 let picture = thread.newest(look, subject, size)?;
                 let drawn =

@@ -38,9 +38,10 @@ fn leave(ui: &mut Ui, name: &str, losses: &Losses, out: &mut Out) {
         1 => "the recorded frame (an export keeps it)".to_owned(),
         n => format!("the {n} recorded frames (an export keeps them)"),
     };
-    let behind = format!("the unsaved changes of {} (undo returns to them)", losses.behind.join(" and of "));
+    let replaced =
+        format!("the unsaved changes of {} (undo returns to them)", losses.replaced.join(" and of "));
     let others = [
-        (!losses.behind.is_empty(), behind.as_str()),
+        (!losses.replaced.is_empty(), replaced.as_str()),
         (losses.strokes, "the painted smoke (an export keeps it)"),
         (losses.frames > 0, frames.as_str()),
         (losses.export, "the export under way"),

@@ -32,10 +32,10 @@ const MULTIPLES: [(&str, &str, f64); 14] = [
 /// # Errors
 /// A line that says what is wrong.
 pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
-    let said = text.trim();
-    // A unit such as 1/s begins with a digit: it belongs to the number unless it stands apart.
-    let apart = |text: &&str| text.ends_with(char::is_whitespace);
-    let bare = said.strip_suffix(unit).filter(apart).unwrap_or(said);
+    let trimmed = text.trim();
+    // A unit such as 1/s begins with a digit: it belongs to the number unless it stands is_separate.
+    let is_separate = |text: &&str| text.ends_with(char::is_whitespace);
+    let bare = trimmed.strip_suffix(unit).filter(is_separate).unwrap_or(trimmed);
     let plain = |text: &str| text.split_whitespace().collect::<String>();
     let (dense, unit) = (plain(bare).replace('−', "-"), plain(unit));
     // The longest beginning that is a number; a comma is a point if there is no other one.
@@ -46,31 +46,31 @@ pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
     };
     let ends = dense.char_indices().map(|(at, _)| at).chain([dense.len()]);
     let found = ends.filter_map(|end| Some((number(&dense[..end])?, &dense[end..]))).next_back();
-    let Some((x, rest)) = found else {
-        return Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays"));
+    let Some((x, suffix)) = found else {
+        return Err(format!("\u{201c}{trimmed}\u{201d} is no number; the old value stays"));
     };
     let bounded = |x: f64| x.clamp(f64::MIN, f64::MAX);
-    if rest.is_empty() || is_same_unit(rest, &unit) {
+    if suffix.is_empty() || is_same_unit(suffix, &unit) {
         return Ok(bounded(x));
     }
-    match MULTIPLES.iter().find(|(of, name, _)| *of == unit && *name == rest) {
+    match MULTIPLES.iter().find(|(of, name, _)| *of == unit && *name == suffix) {
         Some((.., size)) => Ok(bounded(x * size)),
-        None if rest.starts_with(|c: char| c.is_alphabetic()) && !unit.is_empty() => {
-            Err(format!("\u{201c}{said}\u{201d} is not in {unit}; the old value stays"))
+        None if suffix.starts_with(|c: char| c.is_alphabetic()) && !unit.is_empty() => {
+            Err(format!("\u{201c}{trimmed}\u{201d} is not in {unit}; the old value stays"))
         }
-        None => Err(format!("\u{201c}{said}\u{201d} is no number; the old value stays")),
+        None => Err(format!("\u{201c}{trimmed}\u{201d} is no number; the old value stays")),
     }
 }
 
 /// Whether `said` is `unit` as a keyboard has it: with plain or raised digits, with brackets or none, and `/s` for `1/s`.
-fn is_same_unit(said: &str, unit: &str) -> bool {
+fn is_same_unit(text: &str, unit: &str) -> bool {
     let plain = |unit: &str| {
         let text: String = unit.chars().filter(|c| !"()^·*".contains(*c)).collect();
         let text = text.replace('²', "2").replace('³', "3");
         text.strip_prefix("1/").map_or(text.clone(), |below| format!("/{below}"))
     };
     let unit = plain(unit);
-    !unit.is_empty() && plain(said) == unit
+    !unit.is_empty() && plain(text) == unit
 }
 
 /// A number field outside of the rows.

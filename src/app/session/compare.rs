@@ -1,7 +1,7 @@
 //! Comparing two settings side by side: an equal copy of the simulation runs beside it, under one camera and one
 //! clock.
 
-use super::{Came, Pending, Session};
+use super::{LoadCause, Pending, Session};
 use crate::app::orbit::Orbit;
 use crate::app::settings::{Settings, Side, needs_load};
 use crate::scene::memory;
@@ -96,7 +96,7 @@ impl Session {
         if swap {
             self.worker.send(Command::Swap);
         }
-        self.exchange(settings, Came::Opened(state, what.to_owned()), swap);
+        self.exchange(settings, LoadCause::Opened(state, what.to_owned()), swap);
         self.worker.release();
     }
 
@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// Requests the simulation beside, or its end. `swapped`: the two were exchanged before.
-    pub(super) fn exchange(&mut self, settings: Settings, came: Came, swapped: bool) {
+    pub(super) fn exchange(&mut self, settings: Settings, cause: LoadCause, swapped: bool) {
         let beside = settings.is_compared().then(|| builder(&settings, Side::B));
         self.worker.send(Command::Compare(beside));
         self.loads += 1;
@@ -116,7 +116,7 @@ impl Session {
         let old = self.sent.settings.of_side(present).clone();
         self.send_changes(Side::A, &old, settings.of_side(Side::A));
         self.model.loading = Some(format!("{} beside", settings.scene.name));
-        self.pending = Some(Pending { load: self.loads, settings, came, anew: false });
+        self.pending = Some(Pending { load: self.loads, settings, cause, anew: false });
     }
 
     /// Sends what differs between the settings of a side.

@@ -19,7 +19,7 @@ fn step(s: &mut Session, count: u64) {
     let next = s.shown().stats.step + count;
     (0..count).for_each(|_| s.act(Action::Step));
     until(s, |s| s.shown().stats.step == next);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
 }
 
 /// Changes a setting of the edited side as the panel does.
@@ -140,15 +140,15 @@ fn recorded_frames_show_both_sides_and_lead_to_the_same_future() {
     let last = Side::BOTH.map(|side| smoke(&s, side));
     for frame in [5, 1] {
         s.model.playback.at = Some(frame);
-        s.turn_pages(Instant::now());
+        s.advance_playback(Instant::now());
         assert_eq!(steps(&s), [frame, frame]);
     }
     assert!(smoke(&s, Side::A) == smoke(&s, Side::B), "a common past");
     s.model.playback.at = Some(5);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.act(Action::Step);
     until(&mut s, |s| s.worker.timeline().range().is_some_and(|[_, last]| last == 6));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.act(Action::Step);
     until(&mut s, |s| s.shown().stats.step == 7);
     assert!(Side::BOTH.map(|side| smoke(&s, side)) == last);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nalgebra::{Vector2, Vector3};
 
-use super::{Came, Session};
+use super::{LoadCause, Session};
 use crate::app::file;
 use crate::app::objects::{self, Selected};
 use crate::app::settings::{self, Settings};
@@ -28,14 +28,14 @@ pub(super) struct Move {
     /// Position of the handle before the drag \[m\].
     from: Vector3<f32>,
     /// Vector from the mouse to the handle when it was grabbed \[m\].
-    grip: Vector3<f32>,
+    grab_offset: Vector3<f32>,
     /// Vector to it from the object's place in the scene \[m\]: a recorded frame may show it elsewhere.
-    aside: Vector3<f32>,
+    frame_offset: Vector3<f32>,
     /// Axis of the drag, if it is restricted to one.
     axis: Option<usize>,
     by: [f32; 3],
     /// Place at which the mouse grabbed it on a recorded frame \[pt\], until it is dragged.
-    still: Option<Vector2<f32>>,
+    pressed_at: Option<Vector2<f32>>,
     /// The recorded frame from which the drag goes on, if later ones were dropped for it.
     since: Option<u64>,
 }
@@ -84,8 +84,8 @@ impl Session {
         }
         let near = |p: Vector3<f32>| {
             let (seen, _) = self.orbit.seen(p, self.view)?;
-            let far = (seen - at).norm();
-            (far < GRAB).then_some(far)
+            let distance = (seen - at).norm();
+            (distance < GRAB).then_some(distance)
         };
         let handles = self.handles();
         if let Some(&(list, n, p)) =
@@ -129,44 +129,56 @@ impl Session {
         let scene = self.model.settings.scene.clone();
         let Some(from) = self.handle(list, index) else { return false };
         let Some(place) = objects::anchor(&scene, list, index, self.readout.shown) else { return false };
-        let (grip, aside) = (self.reached(at, from, axis) - from, from - Vector3::from(place));
-        let still = self.model.playback.at.map(|_| at);
+        let (grab_offset, frame_offset) =
+            (self.drag_point(at, from, axis) - from, from - Vector3::from(place));
+        let pressed_at = self.model.playback.at.map(|_| at);
         let by = [0.0; 3];
-        self.moving =
-            Some(Move { list, index, before: scene, from, grip, aside, axis, by, still, since: None });
+        self.moving = Some(Move {
+            list,
+            index,
+            before: scene,
+            from,
+            grab_offset,
+            frame_offset,
+            axis,
+            by,
+            pressed_at,
+            since: None,
+        });
         true
     }
 
     /// The point under the mouse at the depth of `p`, or the point on its axis nearest to the mouse \[m\].
-    fn reached(&self, at: Vector2<f32>, p: Vector3<f32>, axis: Option<usize>) -> Vector3<f32> {
+    fn drag_point(&self, at: Vector2<f32>, p: Vector3<f32>, axis: Option<usize>) -> Vector3<f32> {
         let [eye, ray] = self.orbit.sight(at, self.view);
         let depth = (p - eye).dot(&self.orbit.axes().forward);
         let flat = eye + ray * depth;
         let Some(axis) = axis else { return flat };
         let (along, ray) = (Vector3::ith(axis, 1.0), ray.normalize());
         let (across, between) = (along.dot(&ray), eye - p);
-        let apart = 1.0 - across * across;
-        if apart < 1e-3 {
+        let sin_squared = 1.0 - across * across;
+        if sin_squared < 1e-3 {
             return p;
         }
-        p + along * ((between.dot(&along) - across * between.dot(&ray)) / apart)
+        p + along * ((between.dot(&along) - across * between.dot(&ray)) / sin_squared)
     }
 
     /// Moves the grabbed object to the mouse, within the box.
     pub(super) fn drag_object(&mut self, at: Vector2<f32>) {
         let Some(moving) = &self.moving else { return };
-        if moving.still.is_some_and(|still| (at - still).norm() < JITTER) {
+        if moving.pressed_at.is_some_and(|pressed_at| (at - pressed_at).norm() < JITTER) {
             return;
         }
         self.move_on_from_here();
         let Some(moving) = &self.moving else { return };
-        let (from, grip, aside, axis) = (moving.from, moving.grip, moving.aside, moving.axis);
-        let to = self.reached(at, from, axis) - grip;
+        let (from, grab_offset, frame_offset, axis) =
+            (moving.from, moving.grab_offset, moving.frame_offset, moving.axis);
+        let to = self.drag_point(at, from, axis) - grab_offset;
         let extent = self.extent();
         // Lights may stand outside of the box.
         let margin = if moving.list == List::Light { 4.0 } else { 0.0 };
         let within = |a: usize| to[a].clamp(-margin * extent[a], (1.0 + margin) * extent[a]);
-        let by = [0, 1, 2].map(|a| within(a) - from[a] + aside[a]);
+        let by = [0, 1, 2].map(|a| within(a) - from[a] + frame_offset[a]);
         let Some(moving) = &mut self.moving else { return };
         moving.by = by;
         let scene = objects::moved(&moving.before, moving.list, moving.index, by);
@@ -178,7 +190,7 @@ impl Session {
     fn move_on_from_here(&mut self) {
         let frame = self.model.playback.at;
         let Some(moving) = &mut self.moving else { return };
-        moving.still = None;
+        moving.pressed_at = None;
         if moving.list == List::Light || frame.is_none() {
             return;
         }
@@ -254,7 +266,7 @@ impl Session {
         }
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
             let state = self.store();
-            self.begin_load(settings, Came::Opened(state, "box and solver".into()));
+            self.begin_load(settings, LoadCause::Opened(state, "box and solver".into()));
         } else {
             self.model.settings = settings;
         }
@@ -316,10 +328,10 @@ impl Session {
     pub(super) fn duplicate_selected(&mut self) {
         let Some(Selected::Object(list, n)) = self.model.selected else { return };
         let scene = &self.model.settings.scene;
-        let (last, aside) = (objects::count(scene, list), 0.1 * scene.extent()[0]);
+        let (last, offset) = (objects::count(scene, list), 0.1 * scene.extent()[0]);
         let Ok(copied) = scene.edited(&[Change::Duplicate(list, n)]) else { return };
         let mut changes = vec![Change::Duplicate(list, n)];
-        let shifts = [aside, -aside].map(|by| objects::move_changes(&copied, list, last, [by, 0.0, 0.0]));
+        let shifts = [offset, -offset].map(|by| objects::move_changes(&copied, list, last, [by, 0.0, 0.0]));
         changes.extend(shifts.into_iter().find(|shift| copied.edited(shift).is_ok()).unwrap_or_default());
         self.edit(&changes);
     }

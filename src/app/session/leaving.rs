@@ -16,7 +16,7 @@ pub(super) struct Painted {
     /// The same of the stored states, by their numbers.
     stored: Vec<(u64, bool)>,
     /// Numbers of the stored states with strokes that another scene has replaced.
-    behind: Vec<u64>,
+    replaced: Vec<u64>,
     /// Whether the running export holds all strokes.
     exporting: bool,
 }
@@ -25,7 +25,7 @@ impl Painted {
     /// Notes the present smoke for the state stored under `number`; those before `first` are gone.
     pub(super) fn store(&mut self, number: u64, first: u64) {
         self.stored.retain(|(stored, _)| *stored >= first);
-        self.behind.retain(|stored| *stored >= first);
+        self.replaced.retain(|stored| *stored >= first);
         self.stored.push((number, self.now));
     }
 
@@ -34,19 +34,19 @@ impl Painted {
         if let Some(at) = self.stored.iter().position(|(stored, _)| *stored == number) {
             self.now = self.stored.remove(at).1;
         }
-        self.behind.retain(|stored| *stored != number);
+        self.replaced.retain(|stored| *stored != number);
     }
 
     /// Another scene replaces the smoke stored under `number`. Nobody meant to lose its strokes, as with a clear.
-    pub(super) fn leave_behind(&mut self, number: u64) {
+    pub(super) fn note_replaced(&mut self, number: u64) {
         if self.stored.contains(&(number, true)) {
-            self.behind.push(number);
+            self.replaced.push(number);
         }
     }
 
     /// Whether there are strokes that no export holds, shown or behind another scene. States before `first` are gone.
     pub(super) fn is_lost(&self, first: u64) -> bool {
-        self.now || self.behind.iter().any(|stored| *stored >= first)
+        self.now || self.replaced.iter().any(|stored| *stored >= first)
     }
 
     /// A stroke begins.
@@ -143,7 +143,7 @@ impl Session {
     pub(super) fn losses(&self) -> Losses {
         Losses {
             settings: self.is_unsaved(),
-            behind: self.names_behind(),
+            replaced: self.replaced_names(),
             strokes: self.painted.is_lost(self.readout.status.first_stored),
             frames: self.lost_frames(),
             export: self.export.as_ref().is_some_and(|export| !export.is_cancelled()),

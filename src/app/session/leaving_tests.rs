@@ -146,7 +146,7 @@ fn leaving_asks_while_an_export_runs_and_not_after_it_has_kept_the_strokes() {
     let mut s = session();
     stroke(&mut s);
     until(&mut s, |s| s.shown().serial > 1);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.model.export.format = crate::app::export::Format::Volumes;
     s.model.export.path = Some(folder.path().join("volumes").display().to_string());
     s.act(Action::Export);
@@ -167,11 +167,11 @@ fn leaving_asks_while_an_export_runs_and_not_after_it_has_kept_the_strokes() {
 fn esc_on_a_recorded_frame_returns_to_the_present() {
     let mut s = session();
     (0..3).for_each(|_| step(&mut s));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     stroke(&mut s);
     s.model.draft = Some(Draft { resolution: Some(24), ..Draft::default() });
     (s.model.playback.at, s.model.playback.playing) = (Some(1), true);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.act(Action::Exit);
     assert!(!s.model.playback.playing && s.model.playback.at.is_some());
     s.act(Action::Exit);
@@ -200,7 +200,7 @@ fn only_an_export_of_all_frames_keeps_the_strokes() {
     stroke(&mut s);
     until(&mut s, |s| s.shown().serial > 1);
     (0..3).for_each(|_| step(&mut s));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     let strokes = Losses { strokes: true, frames: 3, ..Losses::default() };
     export(&mut s, Format::Picture, None, &folder.path().join("one.png"));
     assert_eq!(s.losses(), strokes, "one picture is not the film");
@@ -216,7 +216,7 @@ fn leaving_asks_for_recorded_frames_that_no_export_holds() {
     let folder = tempfile::tempdir().unwrap();
     let mut s = session();
     (0..3).for_each(|_| step(&mut s));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     let frames = |frames| Losses { frames, ..Losses::default() };
     s.act(Action::Exit);
     assert_eq!((s.model.dialog.clone(), s.is_leaving()), (Some(Dialog::Leave(frames(3))), false));
@@ -237,7 +237,7 @@ fn esc_asks_before_it_throws_rendered_frames_away() {
     let folder = tempfile::tempdir().unwrap();
     let mut s = session();
     (0..3).for_each(|_| step(&mut s));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.model.export.format = crate::app::export::Format::Volumes;
     s.model.export.path = Some(folder.path().join("v.####.vdb").display().to_string());
     s.act(Action::Export);
@@ -290,10 +290,10 @@ fn unsaved_settings_behind_a_scene_switch_are_asked_for_and_copied() {
     note(&mut s);
     s.open(&other);
     until_loaded(&mut s);
-    let behind = Losses { behind: vec!["mine".into()], ..Losses::default() };
-    assert_eq!((s.losses(), s.is_unsaved()), (behind.clone(), false));
+    let replaced = Losses { replaced: vec!["mine".into()], ..Losses::default() };
+    assert_eq!((s.losses(), s.is_unsaved()), (replaced.clone(), false));
     s.act(Action::Leave);
-    assert!(s.model.dialog == Some(Dialog::Leave(behind.clone())) && !s.is_leaving());
+    assert!(s.model.dialog == Some(Dialog::Leave(replaced.clone())) && !s.is_leaving());
     s.act(Action::Exit);
     let texts = s.unsaved_texts(folder.path());
     assert!(texts.len() == 1 && texts[0].contains("vorticity = 1.5"), "{texts:?}");
@@ -307,7 +307,7 @@ fn unsaved_settings_behind_a_scene_switch_are_asked_for_and_copied() {
     assert_eq!(s.losses(), Losses { settings: true, ..Losses::default() }, "they are back");
     s.act(Action::Redo);
     until_loaded(&mut s);
-    assert_eq!(s.losses(), behind);
+    assert_eq!(s.losses(), replaced);
     s.act(Action::Undo);
     until_loaded(&mut s);
     s.act(Action::Save);

@@ -75,7 +75,7 @@ impl Monkey {
         let now = Instant::now();
         self.session.paint(now);
         self.session.absorb(now);
-        self.session.turn_pages(now);
+        self.session.advance_playback(now);
         self.session.follow_export(now);
         self.session.sync();
     }

@@ -345,7 +345,7 @@ fn recorded_frames_follow_the_keyframes_of_the_camera_unless_told_not_to() {
     assert!((own[0] - 0.4).abs() > 0.01, "the running simulation keeps the view: {own:?}");
     let show = |s: &mut Session, at| {
         s.model.playback.at = at;
-        s.turn_pages(Instant::now());
+        s.advance_playback(Instant::now());
     };
     show(&mut s, Some(0));
     assert!((eye(&s)[0] - 0.4).abs() < 1e-3 && (eye(&s)[2] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
@@ -364,18 +364,18 @@ fn a_solid_dragged_on_a_recorded_frame_goes_on_from_there_and_one_undo_brings_al
     s.sync();
     until(&mut s, |s| s.shown().solids.len() == 1);
     (0..5).for_each(|_| step(&mut s));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     let (before, smoke_before) = (s.model.settings.clone(), smoke(&s));
     let show = |s: &mut Session, at| {
         s.model.playback.at = Some(at);
-        s.turn_pages(Instant::now());
+        s.advance_playback(Instant::now());
     };
     show(&mut s, 2);
     let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
     s.press(Button::Left, Held::default(), at, now);
     assert_eq!(s.gesture(), Some(crate::app::gesture::Gesture::Move));
     s.release(Button::Left, now);
-    s.turn_pages(now);
+    s.advance_playback(now);
     assert_eq!((s.model.playback.at, s.model.playback.range), (Some(2), [0, 5]), "a click loses no frames");
     let drag = |s: &mut Session| {
         s.press(Button::Left, Held::default(), at, now);
@@ -383,7 +383,7 @@ fn a_solid_dragged_on_a_recorded_frame_goes_on_from_there_and_one_undo_brings_al
         s.sync();
     };
     let range = |s: &mut Session| {
-        s.turn_pages(Instant::now());
+        s.advance_playback(Instant::now());
         s.model.playback.range
     };
     drag(&mut s);
@@ -416,7 +416,7 @@ fn the_ring_of_a_solid_is_where_the_recorded_frame_has_it() {
     s.sync();
     (0..3).for_each(|_| step(&mut s));
     s.model.playback.at = Some(1);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     let (.., p) = s.handles().into_iter().find(|h| h.0 == List::Solid).unwrap();
     assert!((p.x - 0.6).abs() < 1e-3, "{p}");
     // It is dragged from there.

@@ -18,8 +18,8 @@ impl Session {
 
     /// Advances playback, and brings the requested recorded frame to the screen. Returns whether the picture
     /// has changed since the last call.
-    pub fn turn_pages(&mut self, now: Instant) -> bool {
-        self.go_on_playing(now);
+    pub fn advance_playback(&mut self, now: Instant) -> bool {
+        self.advance_frame(now);
         let before = self.past.1;
         let playback = &mut self.model.playback;
         let timeline = self.worker.timeline();
@@ -61,25 +61,25 @@ impl Session {
     }
 
     /// Time between frames during playback.
-    pub fn page_time(&self) -> Option<Duration> {
+    pub fn frame_time(&self) -> Option<Duration> {
         let Playback { playing, dt, speed, .. } = self.model.playback;
         playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))
     }
 
-    pub(super) fn go_on_playing(&mut self, now: Instant) {
-        let (Some(time), Some(at)) = (self.page_time(), self.model.playback.at) else {
+    pub(super) fn advance_frame(&mut self, now: Instant) {
+        let (Some(time), Some(at)) = (self.frame_time(), self.model.playback.at) else {
             self.model.playback.playing = false;
             return;
         };
-        let pages = now.saturating_duration_since(self.turned).as_secs_f64() / time.as_secs_f64();
-        if pages < 1.0 {
+        let frames = now.saturating_duration_since(self.turned).as_secs_f64() / time.as_secs_f64();
+        if frames < 1.0 {
             return;
         }
         // Frames are skipped if rendering is slower than playback.
         self.turned = now;
         let playback = &mut self.model.playback;
         let [first, last] = playback.range;
-        let next = at + pages as u64;
+        let next = at + frames as u64;
         let end = if playback.looped { first } else { last };
         playback.at = Some(if next > last { end } else { next });
         playback.playing = playback.looped || next < last;

@@ -12,7 +12,7 @@ fn recorded() -> Session {
 }
 
 fn range(s: &mut Session) -> [u64; 2] {
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.model.playback.range
 }
 
@@ -24,10 +24,10 @@ fn comes_back(s: &mut Session, what: &str, before: &(Vec<[half::f16; 4]>, f64)) 
     s.sync();
     assert_eq!(range(s), [0, 5], "undo of {what}");
     s.model.playback.at = Some(2);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     assert_eq!(s.shown().stats.step, 2);
     s.act(Action::Present);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
 }
 
 #[test]
@@ -52,16 +52,16 @@ fn undo_of_clear_restart_and_another_scene_gives_the_frames_back() {
     assert_eq!(range(&mut s), [0, 0]);
     comes_back(&mut s, "scene colors", &before);
     s.model.playback.at = Some(3);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.act(Action::Step);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     until(&mut s, |s| s.readout.stats.step == 4);
     assert_eq!(range(&mut s), [0, 4]);
     comes_back(&mut s, "going back to frame 3", &before);
     // The frames that are back can be gone on from.
     s.model.playback.at = Some(4);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     s.act(Action::Step);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     until(&mut s, |s| s.readout.stats.step == 5 && smoke(s) == before);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Came, Session};
+use super::{LoadCause, Session};
 use crate::app::orbit::Orbit;
 use crate::app::settings::{self, Settings};
 use crate::scene::Scene;
@@ -12,10 +12,10 @@ impl Session {
     /// Another program changed the scene's file: reads it again, unless that would lose changes.
     pub fn file_changed(&mut self, now: Instant) {
         self.file_may_be_newer = false;
-        let Some(home) = self.home().filter(|home| !home.is_untouched()) else {
+        let Some(scene_file) = self.scene_file().filter(|scene_file| !scene_file.is_untouched()) else {
             return;
         };
-        let name = home.path.display().to_string();
+        let name = scene_file.path.display().to_string();
         self.file_may_be_newer = self.is_loading() || self.is_unsaved() || self.is_comparing();
         if self.is_loading() {
             return;
@@ -26,7 +26,7 @@ impl Session {
             self.tell(text, now);
             return;
         }
-        match Scene::load(&home.path.to_string_lossy(), &[]) {
+        match Scene::load(&scene_file.path.to_string_lossy(), &[]) {
             Ok(scene) => self.reload(Arc::new(scene)),
             Err(error) => {
                 let error = error.to_string();
@@ -50,7 +50,7 @@ impl Session {
         let settings = Settings { brush, ..Settings::of(scene) };
         if settings::needs_load(&self.model.settings.scene, &settings.scene) {
             let state = self.store();
-            self.begin_load(settings, Came::Opened(state, format!("{name} read again")));
+            self.begin_load(settings, LoadCause::Opened(state, format!("{name} read again")));
         } else {
             let before = self.model.settings.opened.clone();
             self.note_view(&before);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::{NOTICE, Session};
-use crate::app::file::{self, Home};
+use crate::app::file::{self, SceneFile};
 use crate::app::model::{Dialog, PathForm, Purpose};
 use crate::app::remember;
 use crate::app::settings::Side;
@@ -20,8 +20,8 @@ impl Session {
             return self.ask_where_to_save(leave, None);
         };
         match self.try_save(&path) {
-            Ok(said) => {
-                self.say(said);
+            Ok(message) => {
+                self.say(message);
                 self.model.dialog = None;
                 if leave {
                     self.leave_saved();
@@ -88,14 +88,14 @@ impl Session {
         if path.exists() && !own && form.replaces.as_ref() != Some(&form.text) {
             return Err(file::taken(&path));
         }
-        let said = self.try_save(&path)?;
-        self.say(said);
+        let message = self.try_save(&path)?;
+        self.say(message);
         Ok(())
     }
 
     /// File of the scene, if there is one.
     pub fn file(&self) -> Option<PathBuf> {
-        self.home().map(|home| home.path)
+        self.scene_file().map(|scene_file| scene_file.path)
     }
 
     /// Name of the file that a save writes; of the scene, if it has no file.
@@ -108,9 +108,9 @@ impl Session {
         )
     }
 
-    pub(super) fn home(&self) -> Option<Home> {
+    pub(super) fn scene_file(&self) -> Option<SceneFile> {
         let scene = &self.model.settings.opened;
-        self.written(scene).cloned().or_else(|| Home::of(scene))
+        self.written(scene).cloned().or_else(|| SceneFile::of(scene))
     }
 
     /// Saves the scene with its settings and camera to `path`, which becomes its file. Returns the end of the
@@ -150,8 +150,8 @@ impl Session {
     pub(super) fn try_save(&mut self, path: &Path) -> Result<String, String> {
         let settings = self.model.settings.alone(self.side());
         let scene = settings.as_file(self.camera_to_save());
-        let home = file::save(&scene, &settings.opened, path, self.home().as_ref())?;
-        self.note_written(home, settings);
+        let scene_file = file::save(&scene, &settings.opened, path, self.scene_file().as_ref())?;
+        self.note_written(scene_file, settings);
         remember::note(&mut self.model.recent, path);
         let side = if self.is_comparing() { format!("{} as ", self.side().letter()) } else { String::new() };
         let draft = match self.model.draft {

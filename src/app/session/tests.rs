@@ -351,21 +351,21 @@ fn a_recorded_frame_is_shown_and_goes_on_to_the_same_future() {
     until(&mut s, |s| s.model.history.undoes() == Some("stroke"));
     (0..26).for_each(|_| step(&mut s));
     let last = smoke(&s);
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     assert_eq!(s.model.playback.range, [0, 30]);
     s.model.playback.at = Some(3);
-    assert!(s.turn_pages(Instant::now()));
+    assert!(s.advance_playback(Instant::now()));
     assert_eq!((s.shown().stats.step, s.readout.stats.step), (3, 3));
     s.act(Action::Present);
-    assert!(s.turn_pages(Instant::now()));
+    assert!(s.advance_playback(Instant::now()));
     assert!(smoke(&s) == last, "the present again");
     for number in [29, 24, 20] {
         s.model.playback.at = Some(number);
-        s.turn_pages(Instant::now());
+        s.advance_playback(Instant::now());
         let shown = smoke(&s);
         // A step continues from the shown frame.
         s.act(Action::Step);
-        s.turn_pages(Instant::now());
+        s.advance_playback(Instant::now());
         assert_eq!(s.model.history.undoes(), Some(format!("going back to frame {number}").as_str()));
         until(&mut s, |s| s.readout.stats.step == number + 1);
         assert!(smoke(&s) != shown);
@@ -383,20 +383,20 @@ fn recorded_frames_play_at_a_speed_and_in_a_loop() {
     let mut s = session();
     (0..6).for_each(|_| step(&mut s));
     let mut now = Instant::now();
-    s.turn_pages(now);
+    s.advance_playback(now);
     s.model.playback.speed = 2.0;
     s.act(Action::Play);
-    let page = s.page_time().unwrap();
+    let page = s.frame_time().unwrap();
     assert!((page.as_secs_f32() - 0.5 / s.model.settings.rate).abs() < 1e-4);
     let mut seen = vec![];
     for _ in 0..8 {
-        s.turn_pages(now);
+        s.advance_playback(now);
         seen.push(s.shown().stats.step);
         now += page + Duration::from_millis(1);
     }
     assert!(seen.windows(2).any(|pair| pair[1] < pair[0]), "it begins again: {seen:?}");
     s.act(Action::Play);
-    assert!(s.page_time().is_none());
+    assert!(s.frame_time().is_none());
 }
 
 #[test]
@@ -417,12 +417,12 @@ fn the_box_is_seen_whole_in_a_view_of_any_shape_and_that_is_no_change_of_the_sce
 fn the_flow_is_seen_in_recorded_frames_too() {
     let mut s = session();
     (0..4).for_each(|_| step(&mut s));
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     assert!(s.shown().velocity.is_empty(), "nobody looks at it");
     s.model.playback.at = Some(2);
     s.model.view = Mode::Velocity;
     s.sync();
-    s.turn_pages(Instant::now());
+    s.advance_playback(Instant::now());
     assert_eq!((s.mode(), s.shown().stats.step), (Mode::Velocity, 2));
     assert!(s.shown().velocity.iter().flatten().any(|v| v.to_f32() > 0.0));
 }

@@ -4,19 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Session;
-use crate::app::file::Home;
+use crate::app::file::SceneFile;
 use crate::app::settings::Settings;
 use crate::look::Camera;
 use crate::scene::Scene;
 
 /// A file that this window has written, with the settings that it holds.
 pub(super) struct Written {
-    home: Home,
+    scene_file: SceneFile,
     settings: Settings,
 }
 
 /// A scene with unsaved changes that another one has replaced. Undo returns to it.
-pub(super) struct Behind {
+pub(super) struct Replaced {
     /// Name of its file, or of the scene.
     name: String,
     opened: Arc<Scene>,
@@ -27,23 +27,27 @@ pub(super) struct Behind {
 
 impl Session {
     /// The last file that this window wrote for `scene`.
-    pub(super) fn written(&self, scene: &Arc<Scene>) -> Option<&Home> {
-        self.written.iter().rev().map(|written| &written.home).find(|home| home.is_of(scene))
+    pub(super) fn written(&self, scene: &Arc<Scene>) -> Option<&SceneFile> {
+        self.written
+            .iter()
+            .rev()
+            .map(|written| &written.scene_file)
+            .find(|scene_file| scene_file.is_of(scene))
     }
 
     /// Notes that a file holds `settings` now, and no longer what was written to it before.
-    pub(super) fn note_written(&mut self, home: Home, settings: Settings) {
-        self.written.retain(|written| !written.home.is_same_file(&home));
-        self.written.push(Written { home, settings });
+    pub(super) fn note_written(&mut self, scene_file: SceneFile, settings: Settings) {
+        self.written.retain(|written| !written.scene_file.is_same_file(&scene_file));
+        self.written.push(Written { scene_file, settings });
     }
 
     /// Notes that the present scene was read from a file. One that this window wrote holds that now.
     pub(super) fn note_read(&mut self) {
         let settings = self.model.defaults.clone();
-        if let Some(home) = Home::of(&settings.opened)
-            && self.written.iter().any(|written| written.home.is_same_file(&home))
+        if let Some(scene_file) = SceneFile::of(&settings.opened)
+            && self.written.iter().any(|written| written.scene_file.is_same_file(&scene_file))
         {
-            self.note_written(home, settings);
+            self.note_written(scene_file, settings);
         }
     }
 
@@ -59,7 +63,7 @@ impl Session {
             let is_held = self.written.iter().any(|written| settings.saves_as(&written.settings));
             return is_held || self.holds_defaults() && settings.saves_as(&self.model.defaults);
         }
-        let own = self.written.iter().rev().find(|written| written.home.is_of(&settings.opened));
+        let own = self.written.iter().rev().find(|written| written.scene_file.is_of(&settings.opened));
         match own {
             Some(own) => settings.saves_as(&own.settings),
             None => self.holds_defaults() && settings.saves_as(&self.model.defaults),
@@ -68,11 +72,11 @@ impl Session {
 
     /// Whether the file from which the scene was read was not written over. A built-in scene always is there.
     fn holds_defaults(&self) -> bool {
-        let Some(home) = Home::of(&self.model.defaults.opened) else { return true };
+        let Some(scene_file) = SceneFile::of(&self.model.defaults.opened) else { return true };
         self.written
             .iter()
-            .filter(|written| written.home.is_same_file(&home))
-            .all(|written| written.home.holds_text_of(&home))
+            .filter(|written| written.scene_file.is_same_file(&scene_file))
+            .all(|written| written.scene_file.holds_text_of(&scene_file))
     }
 
     /// The camera that a file of the scene gets.
@@ -81,10 +85,10 @@ impl Session {
     }
 
     /// The present scene with its unsaved changes.
-    fn unsaved(&self) -> Behind {
+    fn unsaved(&self) -> Replaced {
         let settings = &self.model.settings;
         let sides = settings.sides().iter().map(|side| settings.alone(*side));
-        Behind {
+        Replaced {
             name: self.title(),
             opened: settings.opened.clone(),
             sides: sides.filter(|side| !self.is_held(side)).collect(),
@@ -96,26 +100,26 @@ impl Session {
     /// newest first. Those that cannot be saved are left out.
     pub fn unsaved_texts(&self, folder: &Path) -> Vec<String> {
         let present = self.unsaved();
-        let all = std::iter::once(&present).chain(self.behind.iter().rev());
+        let all = std::iter::once(&present).chain(self.replaced.iter().rev());
         let files = all.flat_map(|scene| scene.sides.iter().map(|side| side.as_file(scene.camera)));
         files.filter_map(|file| file.write(folder).ok()).collect()
     }
 
     /// `next` replaces the present settings. Nobody meant to lose the changes of a scene that another one replaces,
     /// except by undo, which took them back before.
-    pub(super) fn leave_behind(&mut self, next: &Settings, undone: bool) {
-        self.behind.retain(|behind| !Arc::ptr_eq(&behind.opened, &next.opened));
+    pub(super) fn note_replaced(&mut self, next: &Settings, undone: bool) {
+        self.replaced.retain(|replaced| !Arc::ptr_eq(&replaced.opened, &next.opened));
         if undone || Arc::ptr_eq(&self.model.settings.opened, &next.opened) {
             return;
         }
         let present = self.unsaved();
         if !present.sides.is_empty() {
-            self.behind.push(present);
+            self.replaced.push(present);
         }
     }
 
     /// Names of the scenes with unsaved changes that another one has replaced.
-    pub(super) fn names_behind(&self) -> Vec<String> {
-        self.behind.iter().map(|behind| behind.name.clone()).collect()
+    pub(super) fn replaced_names(&self) -> Vec<String> {
+        self.replaced.iter().map(|replaced| replaced.name.clone()).collect()
     }
 }

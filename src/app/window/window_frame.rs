@@ -41,7 +41,7 @@ impl Screen {
     pub(super) fn redraw(&mut self) -> Result<Outcome, AppError> {
         let begin = Instant::now();
         self.session.paint(begin);
-        let news = self.session.absorb(begin).is_some() | self.session.turn_pages(begin);
+        let news = self.session.absorb(begin).is_some() | self.session.advance_playback(begin);
         self.upload(news)?;
         self.session.follow_export(begin);
         let asked = self.pass(begin);
@@ -192,7 +192,8 @@ impl Screen {
     /// Time of the next picture without an event.
     pub(super) fn next(&mut self, now: Instant) -> Outcome {
         let gone = self.session.notice_until().map_or(Outcome::Nothing, Outcome::DrawAgainBy);
-        let page = self.session.page_time().map_or(Outcome::Nothing, |time| Outcome::DrawAgainBy(now + time));
+        let page =
+            self.session.frame_time().map_or(Outcome::Nothing, |time| Outcome::DrawAgainBy(now + time));
         gone.or(page).or(self.next_picture(now))
     }
 
