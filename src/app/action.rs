@@ -32,7 +32,7 @@ pub enum Action {
     Stand(Standpoint),
     /// Undo the last change.
     Undo,
-    /// Redo it.
+    /// Redo the last undone change.
     Redo,
     /// Show or hide the panel.
     TogglePanel,
@@ -40,9 +40,10 @@ pub enum Action {
     ToggleHelp,
     /// Save a picture.
     Picture,
-    /// Cancel the innermost thing: dialog, drag, playback, export, edits, search, selection; otherwise close the window.
+    /// Cancel the innermost thing: dialog, help, drag, playback, export, edits, search, selection; otherwise
+    /// close the window.
     Exit,
-    /// Close the window; asks first if anything would be lost.
+    /// Close the window, after a question if anything would be lost.
     Leave,
     /// Close the window and lose unsaved changes.
     Discard,

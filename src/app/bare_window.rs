@@ -37,7 +37,7 @@ pub(super) fn bare_window(
     context::open(event_loop, attributes)
 }
 
-/// Makes what draws in a window that has no context: OpenGL and egui, in the theme.
+/// Makes an OpenGL context and egui, in the theme, for a window that has none.
 pub(super) fn graphics(
     event_loop: &ActiveEventLoop,
     window: &Window,
@@ -51,7 +51,8 @@ pub(super) fn graphics(
     Ok((display, egui))
 }
 
-/// Size of text on a screen whose own scaling leaves it too small to read, as on a large one without any.
+/// Returns the scale of text on the window's screen: above 1 where the desktop scales a large screen too
+/// little to read.
 pub(super) fn scale_for(window: &Window) -> f32 {
     window.current_monitor().map_or(1.0, |screen| scale_on(&screen))
 }
@@ -61,14 +62,14 @@ fn scale_on(screen: &MonitorHandle) -> f32 {
     ((height / 1080.0 * 4.0).floor() / 4.0).clamp(1.0, 2.0) as f32
 }
 
-/// `size`, or the size that fits the screen.
+/// Returns `size`, reduced to fit the screen.
 fn fitting(event_loop: &ActiveEventLoop, size: LogicalSize<f64>) -> LogicalSize<f64> {
     let Some(screen) = primary(event_loop) else { return size };
     let room: LogicalSize<f64> = screen.size().to_logical(screen.scale_factor());
     LogicalSize::new(size.width.min(0.98 * room.width), size.height.min(0.96 * room.height))
 }
 
-/// The screen on which windows open, if its size is known.
+/// Returns the screen on which windows open, if its size is known.
 fn primary(event_loop: &ActiveEventLoop) -> Option<MonitorHandle> {
     let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
     screen.filter(|screen| screen.size().width > 0)

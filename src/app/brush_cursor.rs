@@ -32,7 +32,7 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// Whether a stroke would leave nothing behind.
+    /// Whether a stroke would change nothing.
     pub fn is_nothing(&self) -> bool {
         self.add == [0.0; 4] && self.force == 0.0 && self.erase == 0.0
     }
@@ -45,8 +45,7 @@ pub struct Cursor {
     pub center: Vector3<f32>,
     /// Radius \[m\].
     pub radius: f32,
-    /// A point in the plane that the ball moves in \[m\]. The ball leaves this plane only where the box ends
-    /// before it.
+    /// A point in the plane of motion \[m\]. The ball leaves this plane only where the box does not reach it.
     pub plane: Vector3<f32>,
 }
 
@@ -58,8 +57,9 @@ impl Cursor {
         Self { center: middle, radius: 0.08 * least.max(1e-6), plane: middle }
     }
 
-    /// Moves under the mouse, in its plane. Where the line of sight meets the box elsewhere, as at its corners,
-    /// the ball follows it into the box. `mouse` is in points from the top left of a view of the given size.
+    /// Moves under the mouse, in its plane. Where the line of sight meets the box only before or behind that
+    /// plane, as near corners, the ball moves along it into the box. `mouse` is in points from the top left
+    /// of a view of size `view`.
     pub fn point_at(&mut self, mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit, extent: [f32; 3]) {
         let depth = depth_of(self.plane, orbit).clamp_to(depths(orbit, extent));
         let [start, ray] = orbit.sight(mouse, view);
@@ -93,26 +93,27 @@ impl Cursor {
             radius: self.radius,
             add: paint.add.map(|a| a * amount),
             push: (path * (paint.force / count as f32)).into(),
-            // Dabs upon each other take the same as one that is as strong as all of them.
+            // Dabs upon each other erase as much as one of their summed amount.
             erase: 1.0 - (1.0 - paint.erase).powf(amount),
         };
         (0..count).map(dab).collect()
     }
 }
 
-/// Distance of a point from the eye along the view \[m\].
+/// Returns the distance of a point from the eye along the view \[m\].
 fn depth_of(p: Vector3<f32>, orbit: &Orbit) -> f32 {
     (p - orbit.eye()).dot(&orbit.axes().forward).max(1e-3 * orbit.distance)
 }
 
-/// The range of t in which `start + t · direction` is in the box and in front of its start; none if it misses.
+/// Returns the range of t ≥ 0 in which `start + t · direction` is in the box; none if the line misses it.
 fn crossing(start: Vector3<f32>, direction: Vector3<f32>, extent: [f32; 3]) -> Option<(f32, f32)> {
     let [enters, leaves] = box_span(&Ray { origin: start.into(), direction }, [0.0; 3], extent);
     let enters = enters.max(0.0);
     (enters < leaves).then_some((enters, leaves))
 }
 
-/// Least and greatest distance of the box from the eye along the view, in front of it \[m\].
+/// Returns the least and the greatest distance of the box from the eye along the view, in front of the eye
+/// \[m\].
 fn depths(orbit: &Orbit, extent: [f32; 3]) -> (f32, f32) {
     let forward = orbit.axes().forward;
     let all = corners(extent).map(|corner| (corner - orbit.eye()).dot(&forward));

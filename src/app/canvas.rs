@@ -1,4 +1,4 @@
-//! Textures of pictures, which are copied to the window and stretched where they are smaller.
+//! Textures of pictures. They are copied to the window, and stretched if they are smaller.
 
 use glium::framebuffer::SimpleFrameBuffer;
 use glium::texture::{MipmapsOption, Texture2d, UncompressedFloatFormat};
@@ -8,7 +8,8 @@ use glutin::surface::WindowSurface;
 
 use crate::render::RenderError;
 
-/// Returns a texture of this size, the one in `kept` if that fits; `what` names it in an error.
+/// Returns a texture of this size: the one in `kept` if it has that size, otherwise a new one. `what` names
+/// it in an error.
 pub(super) fn fit<'t>(
     kept: &'t mut Option<Texture2d>,
     display: &Display<WindowSurface>,
@@ -26,8 +27,8 @@ pub(super) fn fit<'t>(
     Ok(kept.insert(texture))
 }
 
-/// Copies `surface`, of so many pixels, to a part of the window: left, bottom, width and height in pixels. A picture of another shape, made
-/// before the view had its present one, keeps its own.
+/// Copies `surface`, of `size` pixels, to a part of the window: left, bottom, width and height in pixels. A
+/// picture that was made for a view of another shape keeps its aspect ratio.
 pub(super) fn blit(surface: &SimpleFrameBuffer, size: [u32; 2], frame: &mut Frame, view: [u32; 4]) {
     let [[left, bottom, width, height], to] = placed(size, view);
     let from = Rect { left, bottom, width, height };
@@ -40,8 +41,8 @@ pub(super) fn blit(surface: &SimpleFrameBuffer, size: [u32; 2], frame: &mut Fram
     frame.blit_from_simple_framebuffer(surface, &from, &target, filter);
 }
 
-/// The part of a picture that a view shows, and where: a camera's angle is that of the height, so that what is too wide is cut, and what is
-/// too narrow leaves margins.
+/// Returns the part of a picture that a view shows, and its place in the window. The field of view is that of
+/// the height: a picture that is too wide is cut, and one that is too narrow leaves margins.
 fn placed(size: [u32; 2], [left, bottom, width, height]: [u32; 4]) -> [[u32; 4]; 2] {
     let scale = height as f32 / size[1] as f32;
     let wide = size[0] as f32 * scale;

@@ -20,7 +20,7 @@ const VERSIONS: [Version; 2] = [Version::new(4, 5), Version::new(3, 3)];
 /// Requested ways to treat a driver that resets its device, the best first: a context that is then lost, and says so.
 const ROBUSTNESS: [Robustness; 2] = [Robustness::RobustLoseContextOnReset, Robustness::NotRobust];
 
-/// Opens a window, and finds a configuration for contexts in it. The error says what is missing.
+/// Opens a window, and finds a configuration for contexts in it. The error names the missing part.
 pub(super) fn open(
     event_loop: &ActiveEventLoop,
     attributes: WindowAttributes,
@@ -34,7 +34,7 @@ pub(super) fn open(
     Ok((window.ok_or("the display gave no window")?, config))
 }
 
-/// Makes a context and a surface in a window that has none.
+/// Makes a context and a surface for a window.
 pub(super) fn display(window: &Window, config: &Config) -> Result<Display<WindowSurface>, String> {
     let context = context(window, config)?;
     let surface = surface(window, config)?;
@@ -42,8 +42,8 @@ pub(super) fn display(window: &Window, config: &Config) -> Result<Display<Window
     Display::new(context, surface).map_err(|e| e.to_string())
 }
 
-/// Chooses the configuration with the fewest samples: the picture is made in textures, the window only shows
-/// it.
+/// Chooses the configuration with the fewest samples: pictures are rendered to textures, and the window only
+/// shows them.
 fn best(configs: Box<dyn Iterator<Item = Config> + '_>) -> Config {
     // The caller turns a panic here, of a display without any configuration, into its error.
     configs.min_by_key(Config::num_samples).expect("the display has no configuration for OpenGL")

@@ -41,7 +41,7 @@ impl Format {
     /// All formats in the order of the panel.
     pub const ALL: [Self; 5] = [Self::Picture, Self::Frames, Self::Video, Self::Animation, Self::Volumes];
 
-    /// The first choice: a film in the format that this machine can write.
+    /// Returns the default: a film in the best format that this machine can write.
     fn of_machine(folders: Option<OsString>) -> Self {
         let file = format!("ffmpeg{}", std::env::consts::EXE_SUFFIX);
         let installed =
@@ -87,7 +87,7 @@ impl Default for Form {
 }
 
 impl Form {
-    /// Path of the export of `scene`: the typed one, or a free name.
+    /// Returns the path of the export of `scene`: the typed one, or a free name.
     pub fn place(&self, scene: &str) -> String {
         if let Some(path) = &self.path {
             return path.clone();
@@ -121,7 +121,7 @@ pub struct Job {
     pub side: Side,
     /// Camera.
     pub camera: Camera,
-    /// Its way over the frames, if they show it on its way.
+    /// Path of the camera over the frames; empty if all have the same camera.
     pub camera_path: CameraPath,
     /// Content of the pictures.
     pub mode: Mode,
@@ -268,13 +268,13 @@ impl Sink {
             return Ok(Self::Animation(Box::new(film), first));
         }
         if job.format == Format::Animation {
-            return Err(format!("{} is no animated PNG: its name ends in .apng", first.display()));
+            return Err(format!("{}: the name of an animated PNG ends in .apng", first.display()));
         }
         if is_film {
             let installed = video::ffmpeg_is_installed().map_err(|error| error.to_string())?;
             if !installed {
                 return Err(
-                    "a video takes ffmpeg, which is not installed; choose apng, which needs nothing".into()
+                    "a video needs ffmpeg, which is not installed; choose apng, which needs none".into()
                 );
             }
             let size = job.size.map(|n| n.next_multiple_of(2));
@@ -308,7 +308,7 @@ impl Sink {
                 let options = VdbOptions::of(look, Up::Y, true);
                 let path = pattern.path(number);
                 if path.exists() {
-                    return Err(format!("{} is there already", path.display()));
+                    return Err(format!("{} already exists; choose another name", path.display()));
                 }
                 let snapshot = of_side(snapshot, job.side);
                 whole::write(&path, |file| volume::write_vdb_snapshot(file, snapshot, frame, options))
@@ -334,10 +334,10 @@ impl Sink {
     }
 }
 
-/// Formats an error without the switches of the command line.
+/// Formats an error without the options of the command line.
 fn message(error: &OutputError) -> String {
     match error {
-        OutputError::Exists(path) => format!("{} is there already; choose another name", path.display()),
+        OutputError::Exists(path) => format!("{} already exists; choose another name", path.display()),
         other => other.to_string(),
     }
 }
@@ -348,7 +348,7 @@ fn picture(
     snapshot: &Snapshot,
     size: [u32; 2],
 ) -> Result<Image, String> {
-    // A single picture may lack it.
+    // The snapshot of a single picture may lack the velocity.
     let mode = if job.mode.needs_velocity() && snapshot.velocity.is_empty() { Mode::Smoke } else { job.mode };
     let camera = match job.camera_path.is_empty() {
         true => job.camera,
@@ -384,7 +384,7 @@ fn picture(
     image.map_err(|error: RenderError| error.to_string())
 }
 
-/// One picture of two equally high ones.
+/// Joins two pictures of equal height side by side.
 pub(super) fn beside_each_other(a: &Image, b: &Image) -> Image {
     let rows = |image: &Image| {
         image.rgba.chunks_exact(4 * image.width.max(1) as usize).map(<[u8]>::to_vec).collect::<Vec<_>>()

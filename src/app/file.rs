@@ -45,16 +45,17 @@ impl SceneFile {
         self.text == other.text
     }
 
-    /// Whether the file has not changed since. A deleted one counts as unchanged: it can be written again.
+    /// Whether the file has not changed since it was last read or written. A deleted one counts as unchanged:
+    /// it can be written again.
     pub fn is_untouched(&self) -> bool {
         foreign::text(&self.path, foreign::TEXT).map_or(true, |now| now == self.text)
     }
 }
 
-/// Resolves a typed path relative to the present folder; `~` is the home folder.
+/// Resolves a typed path relative to the present folder; `~/` is the home folder.
 ///
 /// # Errors
-/// If the text is empty.
+/// If the text does not end in the name of a file.
 pub(super) fn named(text: &str) -> Result<PathBuf, String> {
     let text = text.trim();
     let home = std::env::home_dir().filter(|_| text.starts_with("~/"));
@@ -68,24 +69,24 @@ pub(super) fn named(text: &str) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// The file that a typed name is saved to: a scene file, unless the name has another ending.
+/// Returns the file that a typed name is saved to. A name without an ending gets `.toml`.
 ///
 /// # Errors
-/// If the text is empty.
+/// If the text does not end in the name of a file.
 pub(super) fn to_save(text: &str) -> Result<PathBuf, String> {
     let path = named(text)?;
     Ok(if path.extension().is_none() { path.with_extension("toml") } else { path })
 }
 
-/// Message for a file that exists already.
+/// Returns the message for a file that exists already.
 pub(super) fn taken(path: &Path) -> String {
     format!("{} exists already. Save again to replace it, or name another file.", path.display())
 }
 
-/// Most symbolic links from one to the next.
+/// Greatest length of a chain of symbolic links.
 const LINKS: usize = 40;
 
-/// The file that a chain of symbolic links names, whether it exists or not.
+/// Returns the file that a chain of symbolic links names, whether it exists or not.
 fn linked(path: &Path) -> PathBuf {
     let mut at = path.to_owned();
     for _ in 0..LINKS {
@@ -95,8 +96,8 @@ fn linked(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Saves `scene`, which runs as `running`, to `path`, whole; `scene_file` is its present file. A link to that stays: the file
-/// that it names is written. Another link is replaced.
+/// Saves `scene`, which runs as `running`, to `path`, whole; `scene_file` is its present file. If that is a
+/// symbolic link, the file that it names is written and the link stays. Any other link is replaced.
 ///
 /// # Errors
 /// One line with the reason. The file is then unchanged.

@@ -1,7 +1,7 @@
 //! The file chooser of the system, on a separate thread, so that the window continues meanwhile.
 //!
-//! On Linux it is that of the desktop (xdg-desktop-portal over D-Bus, looked up when needed), otherwise
-//! zenity.
+//! On Linux it is the chooser of the desktop (xdg-desktop-portal over D-Bus, looked up when needed); without
+//! one, zenity.
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -27,7 +27,7 @@ pub(super) enum Answer {
 /// Pending choice.
 type Choice = Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>;
 
-/// No person closes a chooser this quickly: there was none.
+/// A chooser that ends sooner than this was never shown: no person closes one so quickly.
 const SOONEST: Duration = Duration::from_millis(250);
 
 /// Opens the chooser at `suggestion`; calls `then` from another thread.
@@ -50,7 +50,7 @@ pub(super) fn ask(
         dialog = dialog.set_directory(folder);
     }
     let name = suggestion.file_name().unwrap_or_default().to_string_lossy();
-    // Made on this thread, which some systems insist on.
+    // Some systems require that choosers are made on this thread.
     let choice: Choice = match purpose {
         Purpose::Add(_) => Box::pin(dialog.set_title("Add an object of a file").pick_file()),
         Purpose::Open => Box::pin(dialog.set_title("Open a scene").pick_file()),

@@ -1,7 +1,7 @@
-//! Ends the program when its display is gone and the driver does not notice.
+//! Ends the program if its display is gone and the driver does not notice.
 //!
-//! Mesa's software driver sends a picture to an X server row by row, and never ends if the connection breaks
-//! meanwhile. A thread watches how long the present picture takes; after [`LONGEST`] it asks whether the
+//! Mesa's software driver sends a picture to an X server row by row, and never returns if the connection breaks
+//! meanwhile. A thread measures how long the present picture takes; after [`LONGEST`] it checks whether the
 //! display still accepts connections.
 
 use std::io::Write;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time after which a picture is late enough to ask for the display.
+/// Time of a picture after which the display is checked.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Tells the watching thread when a picture is sent. The thread ends with it.
+/// Tells the watching thread when a picture is being sent. Dropping it ends the thread.
 pub(super) struct Sending {
     began: Instant,
-    /// Milliseconds from `began` to the begin of the present picture, and one more; 0: none is sent.
+    /// Milliseconds from `began` to the start of the present picture, plus 1; 0 while none is sent.
     since: Arc<AtomicU64>,
 }
 
@@ -39,7 +39,7 @@ impl Sending {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("display".into()).spawn(watch) {
-            tracing::warn!("a lost display is not noticed: {error}");
+            tracing::warn!("cannot watch for a lost display: {error}");
         }
         Self { began, since }
     }
@@ -53,7 +53,7 @@ impl Sending {
     }
 }
 
-/// Sockets of the displays that the environment names; a display on another machine has none.
+/// Returns the sockets of the displays that the environment names; a display on another machine has none.
 fn addresses() -> Vec<std::path::PathBuf> {
     let text = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let wayland = text("WAYLAND_DISPLAY")
@@ -66,7 +66,7 @@ fn addresses() -> Vec<std::path::PathBuf> {
     wayland.into_iter().chain(x).collect()
 }
 
-/// Whether there are displays, and none accepts a connection.
+/// Whether there are displays, but none accepts a connection.
 fn is_gone(addresses: &[std::path::PathBuf]) -> bool {
     #[cfg(unix)]
     return !addresses.is_empty()

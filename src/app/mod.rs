@@ -56,8 +56,8 @@ pub struct Options {
     pub record_memory: Option<u64>,
     /// Room on the disk for the recorded frames that do not fit into memory \[bytes\].
     pub record_disk: Option<u64>,
-    /// Catches the signals that end the program: the first one calls what is passed here, and the window closes with
-    /// its unsaved changes copied. Without it they end the process as usual.
+    /// Catches the signals that end the program. The first signal calls the passed closure: unsaved changes
+    /// are copied, and the window closes. Without it signals end the process as usual.
     pub on_signal: Option<fn(Leave)>,
 }
 
@@ -80,7 +80,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Memory and disk for recorded frames. On the disk they lie in nameless files in the cache folder, which vanish with the window.
+    /// Returns the memory and disk for recorded frames. On the disk they lie in nameless files in the cache
+    /// folder, which vanish with the window.
     fn recording(&self) -> Recording {
         let new_file = || {
             let folder = remember::cache_folder();

@@ -20,7 +20,7 @@ use crate::worker::Status;
 /// Sections of the panel that are folded by default: the least used ones.
 const FOLDED: [&str; 2] = ["Box and solver", "Export"];
 
-/// State that a person decides.
+/// State that the user sets.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Name of the scene's file, or of the scene.
@@ -39,7 +39,7 @@ pub struct Model {
     pub panel: bool,
     /// Show the help.
     pub help: bool,
-    /// Say how to paint: until the first stroke.
+    /// Show how to paint, until the first stroke.
     pub hint: bool,
     /// Search text of the panel.
     pub search: String,
@@ -78,7 +78,7 @@ pub struct Playback {
     pub dt: f32,
     /// Memory of the frames \[bytes\].
     pub bytes: usize,
-    /// Most of it \[bytes\].
+    /// Greatest memory of the frames \[bytes\].
     pub limit: usize,
     /// Bytes of frames on the disk and the most of them, if frames may go there.
     pub disk: Option<[u64; 2]>,
@@ -123,12 +123,12 @@ pub enum Dialog {
     Path(PathForm),
 }
 
-/// What a window that closes would lose.
+/// Losses if the window closed now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Settings that the scene's file does not hold.
     pub settings: bool,
-    /// Names of scenes with unsaved changes that another one has replaced.
+    /// Names of the scenes with unsaved changes that another scene has replaced.
     pub replaced: Vec<String>,
     /// Painted smoke that no export holds.
     pub strokes: bool,

@@ -32,7 +32,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Value set for `key`, if any.
+    /// Returns the value set for `key`, if any.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.values.iter().find(|(set, _)| set == key).map(|(_, value)| value)
     }
@@ -43,7 +43,7 @@ impl Draft {
         self.values.push((key.to_owned(), value));
     }
 
-    /// Takes a value back: that of the scene stays.
+    /// Removes the value of `key`: the scene's value applies again.
     pub fn unset(&mut self, key: &str) {
         self.values.retain(|(set, _)| set != key);
     }
@@ -58,8 +58,8 @@ impl Draft {
         }
     }
 
-    /// The resulting changes of the scene's text. In a box of another size, default sources are written out, so that they
-    /// stay where they are.
+    /// Returns the resulting changes of the scene's text. In a box of another size, default sources are
+    /// written out, so that they stay where they are.
     pub fn changes(&self, scene: &Scene) -> Vec<Change> {
         let mut changes: Vec<Change> =
             self.values.iter().map(|(key, value)| Change::Set(key.clone(), Some(value.clone()))).collect();
@@ -74,12 +74,14 @@ impl Draft {
     }
 }
 
-/// Changes that keep the place and size of default sources in a box of `cells` of edge `h` \[m\]. A ball that would stand
-/// out of the box is moved in, and one smaller than a cell grows to it. Across an axis of one cell it is a disc in the middle. None if
-/// the size of the box is the same, or for a ball that does not fit: it stays the default.
+/// Returns changes that keep the place and size of default sources in a box of `cells` of edge `h` \[m\]. A
+/// ball that would stand out of the box is moved in, and one smaller than a cell grows to it. Across an axis
+/// of one cell it is a disc in the middle. There are no changes if the size of the box is the same. A ball
+/// that does not fit keeps its default.
 fn keep_default_sources(scene: &Scene, cells: [usize; 3], h: f32) -> Vec<Change> {
     let (old, dims, new) = (scene.extent(), scene.config.dims.array(), cells.map(|n| n as f32 * h));
-    // A resolution keeps the size to half a cell, but an axis of one cell becomes thinner or thicker, and the default ball with it.
+    // A new resolution keeps the size to half a cell, but an axis of one cell becomes thinner or thicker, and
+    // the default ball with it.
     let is_kept = |a: usize| {
         let tolerance = if (cells[a], dims[a]) == (1, 1) { 1e-3 } else { 0.501 };
         (new[a] - old[a]).abs() < tolerance * h.max(scene.config.h)
@@ -108,8 +110,8 @@ fn keep_default_sources(scene: &Scene, cells: [usize; 3], h: f32) -> Vec<Change>
     scene.sources_of_default_shape().into_iter().flat_map(keep).collect()
 }
 
-/// Resolution with `most` cells along the longest side, for a box of `dims` cells of edge `h` \[m\]. The size
-/// of the box is unchanged to half a cell. An axis of one cell keeps it.
+/// Returns cells and their edge with `most` cells along the longest side, for a box of `dims` cells of edge
+/// `h` \[m\]. The size of the box is unchanged to half a cell. An axis of one cell keeps its cell.
 pub fn with_resolution(dims: [usize; 3], h: f32, most: usize) -> ([usize; 3], f32) {
     let longest = dims.into_iter().max().unwrap_or(1).max(1);
     let most = most.max(1);
@@ -330,11 +332,12 @@ pub struct Fit {
     pub longest: f32,
 }
 
-/// Fits a mesh between `low` and `high` to about a third of the box: files of meshes have any unit, and any origin.
+/// Fits a mesh between `low` and `high` to about a third of the box, because files of meshes have any unit
+/// and any origin.
 pub fn fit(scene: &Scene, [low, high]: [[f32; 3]; 2]) -> Fit {
     let (extent, cells) = (scene.extent(), scene.config.dims.array());
     let size = [0, 1, 2].map(|a| high[a] - low[a]);
-    // A plane box limits no mesh across.
+    // An axis of one cell does not limit the size of a mesh.
     let thirds = (0..3).filter(|a| size[*a] > 0.0 && cells[*a] > 1).map(|a| extent[a] / (3.0 * size[a]));
     let third = thirds.fold(f32::INFINITY, f32::min);
     let range = &parameter::of("solid.#.scale").hard;
@@ -346,7 +349,7 @@ pub fn fit(scene: &Scene, [low, high]: [[f32; 3]; 2]) -> Fit {
     Fit { scale, position, longest: scale * size.into_iter().fold(0.0, f32::max) }
 }
 
-/// The number nearest to `x` > 0, by ratio, that is 1, 2 or 5 times a power of ten.
+/// Returns the number nearest to `x` > 0, by ratio, that is 1, 2 or 5 times a power of ten.
 fn round(x: f32) -> f32 {
     let exponent = x.log10().floor() as i32;
     let rounds = [(1, 0), (2, 0), (5, 0), (1, 1)].map(|(digit, more)| format!("{digit}e{}", exponent + more));

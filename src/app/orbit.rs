@@ -82,7 +82,8 @@ impl Orbit {
         Camera { projection, lens: self.lens, ..Camera::at(eye.into(), self.target.into(), self.fov) }
     }
 
-    /// The eye \[m\]; of parallel lines of sight a place so far behind the target that the box is before it.
+    /// Returns the eye \[m\]. In a parallel view it is so far behind the target that the whole box is in
+    /// front of it.
     pub fn eye(&self) -> Vector3<f32> {
         camera::Axes::of(&self.camera(), 1.0).eye.coords
     }
@@ -96,14 +97,14 @@ impl Orbit {
         Axes { right, up: out.cross(&right), forward: -out }
     }
 
-    /// Rotates about the target; `drag` in points, right and down positive. The scene follows the hand.
+    /// Rotates about the target; `drag` in points, right and down positive. The scene follows the mouse.
     pub fn turn(&mut self, drag: Vector2<f32>) {
         self.yaw = wrapped(self.yaw - drag.x * TURN_PER_POINT);
         self.pitch = (self.pitch + drag.y * TURN_PER_POINT).clamp(-STEEPEST, STEEPEST);
     }
 
-    /// Moves across the picture: points at the target's depth follow the hand; `drag` in points in a view
-    /// `height` points high.
+    /// Moves across the picture: points at the target's depth follow the mouse. `drag` is in points, in a
+    /// view `height` points high.
     pub fn pan(&mut self, drag: Vector2<f32>, height: f32) {
         let per_point = self.height_at_target() / height.max(1.0);
         let axes = self.axes();
@@ -134,7 +135,7 @@ impl Orbit {
         self.frame_bounds([Vector3::zeros(), Vector3::from(extent)], aspect);
     }
 
-    /// The same for the box between two corners.
+    /// Moves so that the whole box between two corners fills a view of the given width over height.
     pub fn frame_bounds(&mut self, [low, high]: [Vector3<f32>; 2], aspect: f32) {
         let extent: [f32; 3] = (high - low).into();
         self.target = (low + high) * 0.5;
@@ -163,7 +164,8 @@ impl Orbit {
         }
     }
 
-    /// Position of a point in a view of the given size, from its top left \[pt\], and its depth \[m\]; none behind the eye.
+    /// Projects a point to a view of the given size. Returns its position from the top left \[pt\] and its
+    /// depth \[m\]; none behind the eye.
     pub fn seen(&self, p: Vector3<f32>, view: Vector2<f32>) -> Option<(Vector2<f32>, f32)> {
         let axes = self.axes();
         let from_eye = p - self.eye();
@@ -176,8 +178,8 @@ impl Orbit {
         Some((view * 0.5 + at, ahead))
     }
 
-    /// The line of sight through a point of a view of the given size, from the top left: its start \[m\], and a vector along
-    /// it, of length one along the view's axis.
+    /// Returns the line of sight through a point of a view of the given size, from the top left: its start
+    /// \[m\], and a vector along it whose component along the view's axis is 1.
     pub fn sight(&self, at: Vector2<f32>, view: Vector2<f32>) -> [Vector3<f32>; 2] {
         let axes = self.axes();
         let share = Vector2::new(2.0 * at.x - view.x, view.y - 2.0 * at.y) / view.y.max(1.0);
@@ -188,7 +190,7 @@ impl Orbit {
         }
     }
 
-    /// The line of sight through a point in front of the eye, as [`sight`](Self::sight).
+    /// Returns the line of sight through a point in front of the eye, as [`sight`](Self::sight) does.
     pub fn sight_of(&self, p: Vector3<f32>) -> [Vector3<f32>; 2] {
         let (eye, forward) = (self.eye(), self.axes().forward);
         let depth = (p - eye).dot(&forward);

@@ -25,7 +25,7 @@ const CROSS: f32 = 22.0;
 const RING: usize = 48;
 
 /// Draws the overlay of a side into the view at `rect`; the edges of the box only over a `stretched` picture.
-/// `range` is that of a quantity in the shown snapshot.
+/// `range` returns the range of a quantity in the shown snapshot.
 pub(super) fn show(
     painter: &Painter,
     rect: Rect,
@@ -163,8 +163,8 @@ fn handles(painter: &Painter, view: &View) {
     }
 }
 
-/// The outline of a solid at its handle, and a line from its place in the picture, while it follows the hand: a solid
-/// moves through the smoke no faster than the solver can follow.
+/// Draws the outline of a dragged solid at its handle, and a line to it from the solid in the picture. The
+/// solid lags behind the mouse: it moves through the smoke no faster than the solver allows.
 fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
     let session = view.session;
     let (Some(pose), Some(solid)) =

@@ -1,31 +1,31 @@
-//! Quality of pictures: coarse while the hand moves, so that the window stays fast, and fine when nothing
-//! moves. Also counts pictures per second.
+//! Quality of pictures: coarse while the user moves something, so that the window stays fast, and fine when
+//! nothing moves. Also counts pictures per second.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::render::Quality;
 
-/// After a movement the picture stays coarse this long, so that a hesitating hand causes no stutter.
+/// Time for which the picture stays coarse after a movement, so that short pauses cause no stutter.
 const CALM: Duration = Duration::from_millis(180);
 /// Time above which a moving picture is rendered coarser \[ms\].
 const TOO_SLOW: f32 = 45.0;
 /// Expected time up to which a moving picture is rendered finer \[ms\].
 const QUICK: f32 = 30.0;
-/// After this long without a movement, a still picture by splines may take long.
+/// Time without a movement after which a still picture by splines may take long.
 const STILL: Duration = Duration::from_secs(1);
-/// Greatest expected time of such a picture \[ms\].
+/// Greatest expected time of a still picture by splines \[ms\].
 const LONGEST: f32 = 5000.0;
 /// Greatest cost of splines, relative to the finest picture without them.
 const SPLINES_COST: f32 = 8.0;
 /// Greatest cost of the next finer level, relative to the present one.
 const STEP: f32 = 2.5;
 
-/// Snapshots are drawn finely from when on they come no faster than this many of the finest pictures,
+/// Interval of snapshots, in times of a fine picture, above which running smoke starts to be rendered finely.
 const AMPLE: f32 = 1.8;
-/// and until they come faster than this many.
+/// The same interval below which it stops; less than [`AMPLE`], so that the quality does not alternate.
 const SCANT: f32 = 1.2;
-/// Decay of a measured time, so that what was slow is tried again after a while.
+/// Decay of a measured time, so that a level that was slow is tried again after a while.
 const FORGET: f32 = 0.995;
 
 /// Quality of a picture.
@@ -35,7 +35,7 @@ pub struct Level {
     pub shrink: u32,
     /// Further divisor of the size for the march through the smoke.
     pub divide: u32,
-    /// Smoke and light by splines, as in files.
+    /// Whether smoke and light are interpolated by splines, as in files.
     pub splines: bool,
 }
 
@@ -72,14 +72,14 @@ const SPLINES: Level = Level { splines: true, ..FINEST };
 #[derive(Clone, Debug)]
 pub struct Pace {
     level: usize,
-    /// Running smoke is drawn at the level FINEST or SPLINES.
+    /// Level of running smoke, FINEST or SPLINES, if there is time for it.
     fine: Option<Level>,
     /// Measured or assumed time of the finest picture without splines \[ms\].
     finest_ms: f32,
     /// Measured or assumed time of splines, relative to it.
     splines_cost: f32,
     moved: Option<Instant>,
-    /// Since when nothing moves.
+    /// Start of the present rest: nothing has moved since.
     still: Option<Instant>,
     hurries: bool,
     drawn: VecDeque<Instant>,
@@ -101,30 +101,32 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Records that the hand moves something: the camera, the ball, a slider.
+    /// Records that the user moves something: the camera, the ball, a slider.
     pub fn moves(&mut self, now: Instant) {
         self.moved = Some(now);
     }
 
-    /// Time to render again finely, if the picture is coarse because of the hand.
+    /// Time to render again finely, if the picture is coarse because of a movement.
     pub fn calm_at(&self) -> Option<Instant> {
         self.moved.map(|moved| moved + CALM)
     }
 
-    /// Time to render by splines, if nothing has moved until then and that may take long.
+    /// Time at which a still picture is rendered by splines, if these take long and nothing moves until then.
     pub fn fine_at(&self) -> Option<Instant> {
         let is_slow = self.finest_ms > QUICK && SPLINES_COST * self.finest_ms <= LONGEST;
         self.still.filter(|_| is_slow).map(|still| still + STILL)
     }
 
-    /// Whether the ball follows the hand, or a picture cannot be interrupted: then none takes long.
+    /// Sets whether no picture may take long: while the ball follows the mouse, or where pictures cannot be
+    /// interrupted.
     pub fn hurries(&mut self, hurries: bool) {
         self.still = self.still.filter(|_| !hurries);
         self.hurries = hurries;
     }
 
-    /// How to draw now. While the smoke runs, `interval` is the wall time between its snapshots: all of them
-    /// are drawn finely if there is time for it, else none, so that the picture does not pulse.
+    /// Returns the level of the next picture. While the smoke runs, `interval` is the wall time between its
+    /// snapshots: all of them are rendered finely if there is time for it, else none, so that the picture
+    /// does not pulse.
     pub fn level(&mut self, now: Instant, interval: Option<Duration>) -> Level {
         if self.calm_at().is_some_and(|calm| now >= calm) {
             self.moved = None;

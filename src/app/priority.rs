@@ -1,8 +1,8 @@
 //! Priority of the threads that compute: the window and the driver go first, so that a key is answered while all
 //! processors are busy with a step.
 
-/// Steps of niceness by which computing threads stand back: with the default weights of Linux a third of the time where
-/// they compete with the window.
+/// Niceness added to computing threads. With the weights of Linux (335 to 1024) such a thread gets a third of
+/// the window's time where both compete for a processor.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 5;
 
@@ -35,7 +35,7 @@ fn lower_priority() {}
 mod tests {
     use super::*;
 
-    /// Niceness of the calling thread: the 19th field of its line, the 17th after its name.
+    /// Returns the niceness of the calling thread: the 19th field of its line, the 17th after its name.
     fn niceness() -> i32 {
         let line = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let (_, fields) = line.rsplit_once(')').unwrap();

@@ -42,7 +42,7 @@ impl Remembered {
             }
         };
         serde_json::from_str(&text).map(Self::sound).unwrap_or_else(|error| {
-            tracing::warn!("{} is not what the window wrote: {error}", path.display());
+            tracing::warn!("{} is damaged and ignored: {error}", path.display());
             Self::default()
         })
     }
@@ -59,7 +59,7 @@ impl Remembered {
         }
     }
 
-    /// Removes impossible sizes.
+    /// Drops impossible sizes.
     fn sound(self) -> Self {
         let size = self.size.filter(|size| size.iter().all(|n| (100.0..20_000.0).contains(n)));
         let scale = self.scale.filter(|scale| (0.25..=4.0).contains(scale));
@@ -84,7 +84,8 @@ pub fn place() -> Option<PathBuf> {
     Some(folder.join("updraft").join("window.json"))
 }
 
-/// Folder for files that no one misses: `updraft` in `$XDG_CACHE_HOME`, by default in `~/.cache`; on Windows in `%LOCALAPPDATA%`.
+/// Returns the folder for disposable files: `updraft` in `$XDG_CACHE_HOME`, by default in `~/.cache`; on
+/// Windows in `%LOCALAPPDATA%`.
 pub fn cache_folder() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let local = std::env::var_os("LOCALAPPDATA").filter(|_| cfg!(windows)).map(PathBuf::from);

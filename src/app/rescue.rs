@@ -1,5 +1,6 @@
-//! Unsaved changes outlive the window: they are written beside its remembered state every few seconds or more often, a
-//! file for each scene, and removed when it is closed. A window that finds those of one that ended otherwise says so.
+//! Copies of unsaved changes, which outlive a crash of the window. They are written beside its remembered
+//! state every 0.5 to 5 seconds, a file for each scene, and removed when the window is closed. The next
+//! window reports copies that remain.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,14 +11,15 @@ use crate::output::whole;
 
 /// Shortest and longest interval of the copies.
 const INTERVALS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
-/// The interval in times of what the last copies took: a scene of large files takes long to read again.
+/// Interval of the copies over the time that the last ones took: a scene of large files takes long to read
+/// again.
 const REST: u32 = 50;
-/// Interval at which places of windows that ended are looked for.
+/// Interval of the search for copies of windows that ended.
 const SEARCH: Duration = Duration::from_secs(5);
-/// Windows at the same time that keep copies.
+/// Greatest number of windows that keep copies at the same time.
 const WINDOWS: usize = 16;
 
-/// Copies of one window: of its scene, and of scenes with unsaved changes behind it.
+/// Greatest number of copies of one window: of its scene, and of replaced scenes with unsaved changes.
 const COPIES: usize = 32;
 
 /// The copies of one window.
@@ -34,8 +36,8 @@ pub(super) struct Rescue {
 }
 
 impl Rescue {
-    /// Takes a place in `folder` that no living window has. Also returns the copies of all windows that ended without
-    /// closing, under their new names.
+    /// Takes the first number in `folder` that no living window has. Also returns the copies of all windows
+    /// that ended without closing, under their new names.
     pub fn new(folder: Option<&Path>) -> (Self, Vec<PathBuf>) {
         let Some(folder) = folder.filter(|folder| fs::create_dir_all(folder).is_ok()) else {
             return Default::default();
@@ -51,19 +53,20 @@ impl Rescue {
         (rescue, found)
     }
 
-    /// Returns the copies of other windows that ended without closing, under their new names. It looks every few
-    /// seconds, because a killed window may hold its lock until it is gone.
+    /// Returns the copies of other windows that ended without closing, under their new names. The search is
+    /// repeated every few seconds, because a killed window may hold its lock for a while.
     pub fn search(&mut self, now: Instant) -> Vec<PathBuf> {
         let is_due = self.next_search.is_none_or(|next| now >= next);
         let Some((folder, own)) = self.place.as_ref().filter(|_| is_due) else { return Vec::new() };
         self.next_search = Some(now + SEARCH);
         let others = (1..=WINDOWS).filter(|window| window != own && path(folder, *window, 0).exists());
-        // Locked until they have other names: another window may look at the same time.
+        // Locked until they have other names: another window may search at the same time.
         let ended = others.filter_map(|window| Some((window, lock(folder, window)?)));
         ended.flat_map(|(window, _lock)| set_all_aside(folder, window)).collect()
     }
 
-    /// Writes the copies, if that is due, as [`write`](Self::write). Returns when it will be, otherwise.
+    /// Writes the copies by [`write`](Self::write) if they are due. Otherwise returns the time at which they
+    /// are.
     pub fn follow(&mut self, now: Instant, unsaved: impl FnOnce(&Path) -> Vec<String>) -> Option<Instant> {
         let later = self.next.filter(|next| now < *next && self.place.is_some());
         if later.is_none() {
@@ -75,8 +78,8 @@ impl Rescue {
         later
     }
 
-    /// Writes the copies if `unsaved`, which gets their folder, returns other texts than before; removes those
-    /// beyond them. A failure is logged.
+    /// Writes the texts that `unsaved` returns for the folder of the copies, if they changed, and removes
+    /// surplus copies. A failure is logged.
     pub fn write(&mut self, unsaved: impl FnOnce(&Path) -> Vec<String>) {
         let Some((folder, window)) = &self.place else { return };
         let mut texts = unsaved(folder);
@@ -86,7 +89,7 @@ impl Rescue {
                 && let Err(error) =
                     whole::write(&path(folder, *window, copy), |file| file.write_all(text.as_bytes()))
             {
-                tracing::warn!("unsaved changes are not copied: {error}");
+                tracing::warn!("cannot copy unsaved changes: {error}");
             }
         }
         // A text may have moved to an earlier file, so the rest goes last.
@@ -94,7 +97,7 @@ impl Rescue {
         self.texts = texts;
     }
 
-    /// Removes the copies: the window was closed, and asked before.
+    /// Removes the copies: the window is closing, and has asked about unsaved changes.
     pub fn close(&mut self) {
         if let Some((folder, window)) = self.place.take() {
             (0..self.texts.len()).for_each(|copy| drop(fs::remove_file(path(&folder, window, copy))));
@@ -102,7 +105,7 @@ impl Rescue {
     }
 }
 
-/// Locks the place of a window, if no living one has it.
+/// Locks the number of a window, if no living one has it.
 fn lock(folder: &Path, window: usize) -> Option<File> {
     let path = folder.join(format!("unsaved-{window}.lock"));
     let file = File::options().create(true).write(true).truncate(false).open(path).ok()?;
@@ -115,13 +118,13 @@ fn path(folder: &Path, window: usize, copy: usize) -> PathBuf {
     folder.join(format!("unsaved-{window}{suffix}.toml"))
 }
 
-/// Gives all copies of a window other names.
+/// Renames all copies of a window. Returns the new paths.
 fn set_all_aside(folder: &Path, window: usize) -> Vec<PathBuf> {
     let paths = (0..COPIES).map(|copy| path(folder, window, copy));
     paths.filter(|path| path.exists()).filter_map(|path| set_aside(&path, folder)).collect()
 }
 
-/// Gives a copy the first free name of `recovered.toml`, `recovered-2.toml` and so on.
+/// Renames a copy to the first free name of `recovered.toml`, `recovered-2.toml` and so on.
 fn set_aside(path: &Path, folder: &Path) -> Option<PathBuf> {
     let names =
         (1..1000).map(|n| if n == 1 { "recovered.toml".into() } else { format!("recovered-{n}.toml") });

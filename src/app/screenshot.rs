@@ -20,7 +20,7 @@ pub(super) enum PictureError {
     Output(#[from] OutputError),
 }
 
-/// Renders the view again, finely and without the panel.
+/// Renders the view again at the quality of `renderer`, without the panel.
 pub(super) fn take(
     renderer: &mut Renderer,
     display: &Display<WindowSurface>,

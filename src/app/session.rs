@@ -56,7 +56,7 @@ pub struct Session {
     framed: Option<Orbit>,
     /// The last view of each scene that another one has replaced.
     views: Vec<(Weak<Scene>, Orbit)>,
-    /// A chosen camera, and where a narrower view moved it back to.
+    /// A chosen camera, and the same moved back for a narrower view.
     fitted: Option<[Orbit; 2]>,
     /// Cursor.
     pub cursor: Cursor,
@@ -66,7 +66,7 @@ pub struct Session {
     /// Size of the view \[pt\].
     view: Vector2<f32>,
     notice_until: Option<Instant>,
-    /// Files with the changes of earlier windows, until something is pressed.
+    /// Files with the changes of earlier windows, until a key or button is pressed.
     recovered: Vec<PathBuf>,
     /// Files that this window has written, the newest last.
     written: Vec<Written>,
@@ -85,7 +85,7 @@ pub struct Session {
     turned: Instant,
     /// The running export.
     export: Option<Export>,
-    /// Until then, Esc cancels the export: it was pressed once.
+    /// End of the time in which a second Esc cancels the export.
     cancels_export: Option<Instant>,
     /// Called from other threads for each new snapshot or status.
     wake: Arc<dyn Fn() + Send + Sync>,
@@ -93,11 +93,11 @@ pub struct Session {
     turning: Option<sun_handle::Turn>,
     /// The dragged object.
     moving: Option<handles::Move>,
-    /// Edits of box and solver that the pending simulation has.
+    /// Edits of box and solver in the pending simulation.
     applied: Option<super::objects::Draft>,
     /// Whether another scene is shown since the last [`sync`](Self::sync).
     switched: bool,
-    /// Whether the smoke has strokes.
+    /// Painted strokes that no export holds.
     painted: Painted,
     /// Recorded frames that an export holds.
     exported: Exported,
@@ -110,7 +110,7 @@ struct Pending {
     load: u64,
     settings: Settings,
     cause: LoadCause,
-    /// Whether it starts from the beginning; otherwise it goes on from the present.
+    /// Whether it starts at time 0; otherwise it goes on from the present.
     anew: bool,
 }
 
@@ -133,14 +133,14 @@ struct Sent {
 }
 
 impl Session {
-    /// As [`recording`](Self::recording), in memory alone.
+    /// Builds a session as [`recording`](Self::recording) does, with recorded frames in memory alone.
     #[cfg(test)]
     pub fn new(scene: Scene, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, SceneError> {
         Self::recording(scene, Recording::default(), wake)
     }
 
-    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status; `recording` says where
-    /// recorded frames lie.
+    /// Builds the solver and starts its thread, paused. `wake` is called for each new snapshot or status;
+    /// `recording` is the storage of recorded frames.
     pub fn recording(
         scene: Scene,
         recording: Recording,
@@ -196,7 +196,8 @@ impl Session {
         self.model.settings.scene.extent()
     }
 
-    /// Lower and upper corner of the box \[m\]: that of the scene, or where one that follows its smoke is now, down to the ground.
+    /// Returns the lower and upper corner of the box \[m\]: the scene's, or the present ones of a box that
+    /// follows its smoke.
     pub fn box_shown(&self) -> [[f32; 3]; 2] {
         if !self.model.settings.scene.config.follow.on {
             return [[0.0; 3], self.extent()];
@@ -205,7 +206,8 @@ impl Session {
         [corner, [0, 1, 2].map(|a| corner[a] + size[a])]
     }
 
-    /// Sets the size of the view \[pt\]. A box that was seen whole stays so, and comes near again in a wider view.
+    /// Sets the size of the view \[pt\]. If the whole box was in view, the camera moves back to keep it
+    /// there, and nearer again in a wider view.
     pub fn set_view(&mut self, width: f32, height: f32) {
         let view = Vector2::new(width.max(1.0), height.max(1.0));
         let before = std::mem::replace(&mut self.view, view);
@@ -227,8 +229,8 @@ impl Session {
         }
     }
 
-    /// Places the camera as the scene says, further back if the view is too narrow for a box that the scene's
-    /// own pictures show whole, or for what they show across.
+    /// Places the camera of the scene. In a narrower view than that of the scene's own pictures it stands
+    /// further back: far enough for the whole box if those pictures show it, otherwise for their width.
     fn stand_as_opened(&mut self) {
         let scene = self.model.settings.opened.clone();
         let [width, height] = scene.size.map(|n| n as f32);
@@ -244,14 +246,14 @@ impl Session {
         self.opened = self.orbit;
     }
 
-    /// Notes the view of `scene`, which another one replaces.
+    /// Notes the view of `scene`, which another scene replaces.
     fn note_view(&mut self, scene: &Arc<Scene>) {
         let is_other = |of: &Weak<Scene>| of.upgrade().is_some_and(|of| !Arc::ptr_eq(&of, scene));
         self.views.retain(|(of, _)| is_other(of));
         self.views.push((Arc::downgrade(scene), self.orbit));
     }
 
-    /// Brings the last view of the present scene back.
+    /// Restores the last view of the present scene.
     fn return_to_view(&mut self) {
         let scene = &self.model.settings.opened;
         let is_same = |of: &Weak<Scene>| of.upgrade().is_some_and(|of| Arc::ptr_eq(&of, scene));
@@ -449,8 +451,7 @@ impl Session {
         self.begin_load(self.model.settings.clone(), LoadCause::Restarted);
     }
 
-    /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its
-    /// settings.
+    /// Opens a scene file or a built-in scene, shown once it is ready; undo returns. The brush keeps its ink.
     pub fn open(&mut self, name: &str) {
         if let Err(error) = self.try_open(name) {
             self.say(error);
@@ -479,7 +480,7 @@ impl Session {
         }
     }
 
-    /// Starts a load of `settings` in the worker; it is shown, whole, when it is ready.
+    /// Starts a load of `settings` in the worker. Until it is complete the present scene is shown.
     fn begin_load(&mut self, settings: Settings, cause: LoadCause) {
         self.model.loading = Some(settings.scene.name.clone());
         self.model.playback.at = None;
@@ -577,7 +578,7 @@ impl Session {
         if new.rate != old.rate {
             self.worker.send(Command::SetStep(1.0 / new.rate));
         }
-        // A recorded frame is exposed by its velocity.
+        // Motion blur of recorded frames needs their velocity.
         let velocity = self.model.view.needs_velocity() || self.orbit.camera().lens.shutter > 0.0;
         if velocity != self.sent.velocity {
             self.worker.send(Command::Velocity(velocity));
@@ -587,7 +588,7 @@ impl Session {
         std::mem::take(&mut self.switched)
     }
 
-    /// The newest snapshot, if it is new; updates the readout.
+    /// Takes over the status and the newest snapshot of the worker. Returns the snapshot if it is new.
     pub fn absorb(&mut self, now: Instant) -> Option<&Snapshot> {
         let status = self.worker.status().clone();
         self.follow(status, now);
@@ -625,7 +626,7 @@ impl Session {
         }
     }
 
-    /// Shows a notice. Returns its end.
+    /// Shows a notice. Returns the time at which it ends.
     pub fn tell(&mut self, text: String, now: Instant) -> Instant {
         self.readout.notice = Some(text);
         self.notice_until = Some(now + NOTICE);
@@ -637,12 +638,12 @@ impl Session {
         self.tell(text, Instant::now());
     }
 
-    /// End of the shown notice; none if it stays until something is pressed.
+    /// Returns the end of the shown notice; none if it stays until a key or button is pressed.
     pub fn notice_until(&self) -> Option<Instant> {
         self.notice_until
     }
 
-    /// While it runs, the wall time between steps.
+    /// Returns the wall time between steps while the simulation runs.
     pub fn interval(&self) -> Option<Duration> {
         let status = &self.readout.status;
         let dt = 1.0 / f64::from(self.model.settings.rate);
@@ -650,7 +651,7 @@ impl Session {
         (status.state == RunState::Running).then(|| Duration::from_secs_f64(wall.min(3600.0)))
     }
 
-    /// Mode of rendering: the requested field, as soon as a snapshot contains it.
+    /// Returns the mode of rendering: the requested field, or smoke while the snapshot lacks it.
     pub fn mode(&self) -> Mode {
         let missing = self.model.view.needs_velocity() && self.shown().velocity.is_empty();
         if missing { Mode::Smoke } else { self.model.view }

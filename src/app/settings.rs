@@ -214,12 +214,12 @@ pub fn need_load(old: &Settings, new: &Settings) -> bool {
 }
 
 impl Settings {
-    /// Whether these are those of one of two compared sides.
+    /// Whether these are the settings of one of two compared sides.
     pub fn is_compared(&self) -> bool {
         self.other.is_some()
     }
 
-    /// The sides there are.
+    /// All sides: two during a comparison, otherwise one.
     pub fn sides(&self) -> &'static [Side] {
         if self.is_compared() { &Side::BOTH } else { &Side::BOTH[..1] }
     }
@@ -299,7 +299,7 @@ impl Settings {
             && is_same(&self.scene, &other.scene)
     }
 
-    /// Takes over from the scene the parts of the look that its objects have: lights, and the surfaces of solids.
+    /// Takes over the part of the look that belongs to the scene's objects: lights, and the surfaces of solids.
     pub fn take_objects_of_look(&mut self) {
         self.look.lights.clone_from(&self.scene.look.lights);
         self.look.solids.clone_from(&self.scene.look.solids);
@@ -352,7 +352,7 @@ impl Settings {
         }
     }
 
-    /// All separate settings with their names in the window, except the scene and the colours.
+    /// Returns all separate settings with their names in the window, except the scene's objects.
     pub(super) fn parts(&self) -> Vec<(String, Vec<f32>)> {
         let Self { params: p, look, brush, rate, .. } = self;
         let flag = |on: bool| f32::from(u8::from(on));
@@ -414,7 +414,8 @@ impl Settings {
         parts
     }
 
-    /// Whether a scene file with `other` would hold these too: all settings except the brush.
+    /// Whether a scene file with `other` would hold these settings too. The brush is not compared: no file
+    /// holds it.
     pub fn saves_as(&self, other: &Self) -> bool {
         let Self { opened, scene, params, look, rate, brush: _, other: _, side: _ } = self;
         (params, look, rate) == (&other.params, &other.look, &other.rate)

@@ -17,14 +17,14 @@ use crate::snapshot::{BRICK, Snapshot};
 pub(super) struct StateFile {
     path: PathBuf,
     last: String,
-    /// Masses and heights of the last snapshot: their sum over a large box takes longer than a picture.
+    /// Masses and heights of the last snapshot, because their sums over a large box take longer than a picture.
     masses: Option<(Instant, Masses)>,
 }
 
 /// Serial and simulated time of a snapshot.
 type Instant = (u64, f64);
 
-/// Mass of each density [m³] and the height of its middle [m].
+/// Mass of each density [m³] and the height of its centre of mass [m].
 type Masses = ([f64; 3], [f64; 3]);
 
 #[derive(Serialize)]
@@ -229,7 +229,7 @@ fn state(session: &Session, seen: Seen, (mass, height): Masses) -> State<'_> {
     }
 }
 
-/// The numbers of the model, by their paths.
+/// Returns the parameters of the model by their paths.
 fn params(params: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
     let number = |parameter: &'static Parameter| match params.value_of(parameter)? {
         Value::Number(x) => Some((parameter.path.as_str(), x)),
@@ -238,7 +238,7 @@ fn params(params: &crate::solver::Params) -> BTreeMap<&'static str, f32> {
     parameter::all().filter_map(number).collect()
 }
 
-/// A place in coordinates from the corner of the box, in those of the scene \[m\].
+/// Converts a position from the corner of the box to coordinates of the scene \[m\].
 fn place(snapshot: &Snapshot, p: [f32; 3]) -> [f32; 3] {
     let corner = snapshot.corner();
     [0, 1, 2].map(|a| p[a] + corner[a])

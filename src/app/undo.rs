@@ -12,13 +12,13 @@ pub struct History<T> {
     future: Vec<Entry<T>>,
 }
 
-/// A change, with the value on its other side.
+/// A change, with the value before it or, after an undo, the value after it.
 #[derive(Clone, Debug)]
 struct Entry<T> {
     value: T,
     /// Short name.
     what: String,
-    /// Number of the stored smoke on the other side, if the change touched it.
+    /// Number of the stored smoke that belongs to that value, if the change touched the smoke.
     state: Option<u64>,
 }
 

@@ -1,5 +1,6 @@
-//! The pictures of one side of the view: by the driver, or by a thread of their own where the driver has no graphics
-//! processor. The window never waits long for a picture of that thread: it shows the last one meanwhile.
+//! The pictures of one side of the view. The driver renders them or, where it has no graphics processor, a
+//! separate thread. The window never waits long for a picture of that thread: it shows the last one
+//! meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::render::{
 };
 use crate::snapshot::Snapshot;
 
-/// Longest wait for a picture: a quick one is on the screen together with its handles.
+/// Longest wait for a picture, so that a quick one appears together with its handles.
 const BRIEF: Duration = Duration::from_millis(25);
 
 /// The input of a picture.
@@ -40,7 +41,7 @@ pub(super) struct Subject<'a> {
 /// The pictures of one side.
 pub(super) struct Pictures {
     backend: Backend,
-    /// The last picture of the thread, or a smaller one of the driver, to be stretched.
+    /// The last picture of the thread, or a small one of the driver, which is stretched.
     texture: Option<Texture2d>,
 }
 
@@ -63,7 +64,7 @@ pub(super) struct Drawn {
 }
 
 impl Pictures {
-    /// Makes them. `wake` is called from another thread when the window can show a new one.
+    /// Makes renderer or thread. `wake` is called from another thread when the window can show a new picture.
     pub fn new(
         display: &Display<WindowSurface>,
         wake: impl Fn() + Send + 'static,
@@ -87,7 +88,7 @@ impl Pictures {
         }
     }
 
-    /// Hands a snapshot to the driver; `news`: it is another one than at the last call.
+    /// Hands a snapshot to the driver. `news` tells whether it differs from that of the last call.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode, news: bool) -> Result<(), RenderError> {
         match &mut self.backend {
             Backend::Driver(renderer) if news || renderer.needs_upload(mode) => {
@@ -97,7 +98,7 @@ impl Pictures {
         }
     }
 
-    /// Level of the picture on the screen.
+    /// Level of the shown picture of the thread.
     pub fn level(&self) -> Option<Level> {
         match &self.backend {
             Backend::Driver(_) => None,
@@ -105,7 +106,7 @@ impl Pictures {
         }
     }
 
-    /// Ends of a colour scale for the shown snapshot.
+    /// Range of the colour scale for the shown snapshot.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         match &self.backend {
             Backend::Driver(renderer) => renderer.range(quantity),
@@ -113,17 +114,17 @@ impl Pictures {
         }
     }
 
-    /// Whether no better picture will come without a request.
+    /// Whether the picture needs no further frames of the window to improve.
     pub fn is_settled(&self) -> bool {
         match &self.backend {
             Backend::Driver(renderer) => renderer.is_settled(),
-            // It improves by itself, and wakes the window.
+            // The thread improves its picture by itself, and wakes the window.
             Backend::Thread(_) => true,
         }
     }
 
-    /// Puts the newest picture into a part of the window: left, bottom, width and height in pixels. `None` if it is the
-    /// one that was shown before.
+    /// Puts the newest picture into a part of the window: left, bottom, width and height in pixels. Returns
+    /// `None` if it was shown before.
     pub fn draw(
         &mut self,
         display: &Display<WindowSurface>,
@@ -132,7 +133,7 @@ impl Pictures {
         subject: &Subject,
     ) -> Result<Option<Drawn>, RenderError> {
         let level = subject.level;
-        // Stretched lines are thick: the overlay draws them instead.
+        // Stretched lines would be thick: the overlay draws them instead.
         let look = Look { outline: subject.look.outline && level.shrink == 1, ..subject.look.clone() };
         match &mut self.backend {
             Backend::Driver(renderer) => {

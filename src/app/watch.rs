@@ -1,5 +1,5 @@
-//! Detects changes of the scene's file by other programs. A thread polls its time and length a few times per
-//! second, which works for every file system at a negligible cost.
+//! Detects changes of the scene's file by other programs. A thread polls the file's time and length a few
+//! times per second, which works for every file system at a negligible cost.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -47,7 +47,7 @@ impl Watch {
     }
 }
 
-/// Whether the file has changed since the last poll; none after the watch was dropped.
+/// Returns whether the file has changed since the last poll; none after the watch was dropped.
 fn look(watched: &Weak<Mutex<Watched>>) -> Option<bool> {
     let watched = watched.upgrade()?;
     let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,7 +43,7 @@ const AIRBRUSH: Duration = Duration::from_millis(16);
 /// Time without motion of the mouse after which the picture is refined.
 const CALM_HAND: Duration = Duration::from_millis(250);
 
-/// A driver that loses a second context so soon will lose them all.
+/// Least time between two replaced contexts: a driver that loses two so soon loses all, and the window ends.
 const SECOND_LOSS: Duration = Duration::from_secs(5);
 
 /// Messages to the event loop from other threads and egui.
@@ -86,8 +86,8 @@ pub(super) fn run(scene: Scene, options: Options) -> Result<(), AppError> {
     }
 }
 
-/// Runs `work`, in which libraries may panic instead of returning errors: a missing library of the window
-/// system then becomes an error of one line, and nothing else is printed.
+/// Runs `work` and turns a panic into an error of one line: libraries panic where one of the window system is
+/// missing. Nothing else is printed.
 fn quietly<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -112,7 +112,7 @@ struct App {
     held: Held,
 }
 
-/// Window systems may panic when their display disappears.
+/// Copies unsaved changes even in a panic: window systems may panic when their display disappears.
 impl Drop for App {
     fn drop(&mut self) {
         self.keep_changes();
@@ -250,7 +250,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The stronger of two: closing over rendering, and rendering earlier over later.
+    /// Returns the stronger of two: closing over rendering, and rendering earlier over later.
     fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Close, _) | (_, Self::Close) => Self::Close,
@@ -347,10 +347,10 @@ impl Screen {
         })
     }
 
-    /// Makes a new context in place of a lost one, and all that was in it. The session goes on.
+    /// Replaces a lost context and everything in it. The session goes on.
     fn with_new_context(mut self, event_loop: &ActiveEventLoop) -> Result<Self, AppError> {
         let scale = self.egui.egui_ctx().zoom_factor();
-        // A window has one surface at a time, and the fields hold what the old one belongs to.
+        // A window has one surface at a time, so everything that holds the old one is dropped first.
         self.beside = None;
         drop((self.pictures, self.egui, self.display));
         let (display, egui) =
@@ -364,7 +364,7 @@ impl Screen {
         Ok(Self { pictures, display, egui, drawn: None, replaced: Some(now), ..self })
     }
 
-    /// Whether the driver lost the context, and not the one that replaced another just now.
+    /// Whether the driver lost the context, unless that replaced another one less than [`SECOND_LOSS`] ago.
     fn has_lost_context(&self) -> bool {
         self.display.is_context_lost() && self.replaced.is_none_or(|then| then.elapsed() > SECOND_LOSS)
     }
@@ -406,7 +406,7 @@ impl Screen {
         outcomes.fold(Outcome::Nothing, Outcome::or)
     }
 
-    /// Action of a key, unless a text field or a list, which have their own keys, is active.
+    /// Returns the action of a key; none while a text field or a list uses the key itself.
     fn key(&self, key: &KeyEvent, held: Held) -> Option<Action> {
         if key.state != ElementState::Pressed || held.alt {
             return None;
@@ -471,7 +471,7 @@ fn presses(event: &WindowEvent) -> bool {
     }
 }
 
-/// Tells the event loop from another thread that there is something new to show.
+/// Returns a closure that wakes the event loop from another thread to show a new picture.
 fn news(proxy: &EventLoopProxy<Message>) -> impl Fn() + Send + Sync + 'static {
     let proxy = proxy.clone();
     // The loop ends only after the window.

@@ -74,7 +74,7 @@ fn line(ui: &mut Ui, name: &str, help: &str, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// One number for the whole grid, with which the size of the box is unchanged, and the grid itself.
+/// Shows one number for the resolution, which keeps the size of the box, and the grid itself.
 fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     let longest = |cells: [usize; 3]| cells.into_iter().max().unwrap_or(1) as u32;
     let now = longest(scene.config.dims.array());
@@ -104,7 +104,7 @@ fn resolution(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     ui.label(RichText::new(text).size(11.5).color(theme::QUIET));
 }
 
-/// Cells along each axis, and their edge: the box grows and shrinks at its upper corner.
+/// Shows the cells along each axis, and their edge. The box grows and shrinks at its upper corner.
 fn grid(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     let (mut cells, mut h) = draft.cells(scene);
     let before = (cells, h);
@@ -155,7 +155,7 @@ fn sides(ui: &mut Ui, scene: &Scene, draft: &mut Draft, out: &mut Out) {
     }
 }
 
-/// Velocity, smoke and temperature of the air that enters through a side.
+/// Shows velocity, smoke and temperature of the air that enters through a side.
 fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, [axis, end]: [usize; 2], out: &mut Out) {
     let key = side_key(axis, end);
     let id = ui.id().with(("inflow", &key));
@@ -190,7 +190,8 @@ fn inflow(ui: &mut Ui, scene: &Scene, draft: &mut Draft, [axis, end]: [usize; 2]
     }
 }
 
-/// A number of an inflow, of the parameter `key`. A field that is left without a change keeps the digits that it does not show.
+/// Shows a number of an inflow, of the parameter `key`. A field that is left without a change keeps the
+/// hidden digits.
 fn air(ui: &mut Ui, key: &str, width: f32, x: &mut f32, speed: f64) -> Response {
     let before = *x;
     let unit = parameter::of(key).short_unit();
@@ -202,7 +203,7 @@ fn air(ui: &mut Ui, key: &str, width: f32, x: &mut f32, speed: f64) -> Response 
     response
 }
 
-/// An inflow as a scene file has it.
+/// Returns an inflow as TOML.
 pub(in crate::app) fn inflow_text(values: [f32; 7]) -> String {
     let [u, v, w, r, g, b, heat] = values;
     format!(
@@ -228,7 +229,7 @@ fn shown_side(draft: &Draft, scene: &Scene, axis: usize, end: usize) -> SideKind
 /// Sets a side; a periodic one also sets the opposite side.
 fn set_side(draft: &mut Draft, scene: &Scene, axis: usize, end: usize, chosen: SideKind) {
     let other = shown_side(draft, scene, axis, 1 - end);
-    // A side of the file comes with its velocity, temperature or formulas.
+    // The side of the file keeps its velocity, temperature or formulas.
     let own = |end: usize| SideKind::of(&scene.config.sides[axis][end]);
     let mut set = |end: usize, kind: SideKind| match kind {
         _ if own(end) == kind => draft.unset(&side_key(axis, end)),
@@ -249,7 +250,7 @@ fn field(key: &'static str, whole: bool) -> Field<'static> {
     Field { name: key, unit: parameter::of(key).short_unit(), range: hard(key), whole, width: 90.0 }
 }
 
-/// The declared limits of a parameter.
+/// Returns the hard range of a parameter.
 fn hard(key: &str) -> RangeInclusive<f64> {
     let hard = &parameter::of(key).hard;
     f64::from(*hard.start())..=f64::from(*hard.end())
@@ -319,13 +320,14 @@ fn is_running(entry: &Entry, now: Value) -> bool {
     }
 }
 
-/// Whether `x` is `now`, or as a field shows it: a field that is left reads what it shows.
+/// Whether `x` is `now`, exactly or rounded as its field shows it: a field that is left reads its own text.
 fn is_number(x: f64, now: f32) -> bool {
     let x = x as f32;
     x == now || fine(now.into()).parse::<f32>() == Ok(x)
 }
 
-/// Memory and time of a step after the changes, estimated from the present step. Returns whether the memory is allowed.
+/// Shows memory and time of a step after the changes, estimated from the present step. Returns whether the
+/// memory is allowed.
 fn estimate(ui: &mut Ui, scene: &Scene, draft: &Draft, readout: &Readout) -> bool {
     let (cells, h) = draft.cells(scene);
     let dims = match Dims::new(cells) {

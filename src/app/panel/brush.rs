@@ -64,7 +64,7 @@ pub(super) fn screen([r, g, b]: [f32; 3]) -> Color32 {
     Rgba::from_rgb(r, g, b).into()
 }
 
-/// Editor of the ink's colour; for white, of its proportions.
+/// Shows the editor of the ink's colour; for white, of its proportions.
 fn editor(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let ink = model.settings.brush.ink;
     if ink != Ink::White {
@@ -121,7 +121,7 @@ fn adds(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     }
 }
 
-/// The choice of smoke, heat or eraser for the brush.
+/// Shows the choice of smoke, heat or eraser.
 fn kinds(ui: &mut Ui, brush: &mut Brush, out: &mut Out) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);

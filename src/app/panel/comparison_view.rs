@@ -21,7 +21,7 @@ pub fn halves(view: Rect, comparing: bool) -> Vec<Rect> {
     if !comparing {
         return vec![view];
     }
-    // Both have the same whole number of points, so that their pictures do.
+    // Both have the same whole number of points, so that their pictures have the same size.
     let width = (0.5 * (view.width() - GAP)).floor().max(1.0);
     let size = vec2(width, view.height());
     let right = pos2(view.right() - width, view.top());
@@ -101,7 +101,7 @@ fn button(ui: &mut Ui, text: &str, action: Action, out: &mut Out) {
     }
 }
 
-/// A letter in the corner of each half; a click edits that side.
+/// Shows a letter in the corner of each half; a click edits that side.
 pub(super) fn chips(ctx: &Context, model: &Model, out: &mut Out) {
     if !model.settings.is_compared() {
         return;

@@ -52,7 +52,7 @@ pub(super) fn control(
                 let number = number(&mut x).suffix(suffix(parameter));
                 let response = field(parameter, 90.0).show(ui, number);
                 out.places.insert(&parameter.path, response.rect);
-                // A text being typed is a change of the field, too.
+                // The field also reports a change while text is being typed.
                 (Some(x) != entry.number()).then(|| Entry::of(x as f32))
             }
             (_, Entry::Flag(on)) => {

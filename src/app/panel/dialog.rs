@@ -1,4 +1,4 @@
-//! Dialogs over everything else: whether to leave although something would be lost, and which file. All are in this
+//! Dialogs over everything else: before leaving with losses, and for the choice of a file. All are in this
 //! window, so no desktop is needed.
 
 use egui::{Button, Context, Id, Key, Modal, RichText, TextEdit, Ui};

@@ -58,7 +58,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     }
 }
 
-/// The sun alone: where it stands, its size and its strength.
+/// Shows direction, size and strength of the sun.
 pub(super) fn sun(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let (look, default) = (&mut model.settings.look, &model.defaults.look);
     ui.push_id("sun", |ui| {
@@ -118,7 +118,7 @@ fn tone(ui: &mut Ui, look: &mut Look, out: &mut Out) {
     });
 }
 
-/// A colour of any brightness: the button shows it as bright as a screen can.
+/// Shows a colour of any brightness. The button shows it scaled to the brightness of the screen.
 fn color(ui: &mut Ui, parameter: &'static Parameter, name: &str, look: &mut Look, out: &mut Out) {
     let (Some(Value::Triple(now)), Some(field)) = (look.value_of(parameter), parameter.field()) else {
         return;
@@ -134,7 +134,7 @@ fn color(ui: &mut Ui, parameter: &'static Parameter, name: &str, look: &mut Look
     });
 }
 
-/// The picture of the surroundings, and how it is seen.
+/// Shows the environment map, its rotation, its strength and its visibility.
 fn environment(
     ui: &mut Ui,
     scene: &Arc<Scene>,
@@ -164,7 +164,8 @@ fn environment(
     line(ui, shown, "Seen behind", out, |ui, _| drop(ui.checkbox(&mut look.environment.shown, "")));
 }
 
-/// The picture that the scene's text names, read again only after a change of the text.
+/// Returns the file of the environment map that the scene's text names, read again only after a change of the
+/// text.
 fn named_file(ui: &Ui, scene: &Arc<Scene>) -> String {
     let (id, origin) = (Id::new("file of the surroundings"), Arc::as_ptr(&scene.origin) as usize);
     if let Some((of, name)) = ui.data(|data| data.get_temp::<(usize, String)>(id))

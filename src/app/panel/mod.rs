@@ -127,8 +127,8 @@ fn contents(ui: &mut egui::Ui, model: &mut Model, readout: &Readout, out: &mut O
     });
 }
 
-/// Takes the keyboard from a text field when the mouse is pressed elsewhere, or moves into the view: the keys then act
-/// on the smoke again.
+/// Takes the keyboard from a text field when the mouse is pressed elsewhere, or moves into the view, so that
+/// keys act on the smoke again.
 fn release_focus(ctx: &Context, model: &Model) {
     let moved =
         ctx.input(|input| (input.pointer.delta() != egui::Vec2::ZERO).then(|| input.pointer.latest_pos()));

@@ -41,7 +41,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut 
     });
 }
 
-/// A notice belongs to the object whose number was typed.
+/// Drops the notices of typed numbers when another object is selected.
 fn forget_notices(ui: &mut Ui, selected: Option<Selected>) {
     let id = egui::Id::new("the object of the notices");
     let before = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id, selected), selected));
@@ -194,8 +194,8 @@ fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(St
     });
 }
 
-/// Whether a key is compatible with the others: keys of a shape or of a kind of force exclude those of
-/// others.
+/// Whether a key is compatible with the others: an object has the keys of one shape, kind of force or kind of
+/// light.
 fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
     let kinds: &[&str] = match list {
         List::Force => ForceKind::NAMES,

@@ -55,7 +55,7 @@ impl Row {
         Self { name: Some(name), ..self }
     }
 
-    /// Shows it for a number of `holder`; a double-click on the label restores that of `default`.
+    /// Shows the row for a number of `holder`; a double-click on the label restores that of `default`.
     pub fn show_in<H: Holder>(self, ui: &mut Ui, holder: &mut H, default: &H, out: &mut Out) {
         let Some(field) = self.parameter.field() else { return };
         if let (Some(Value::Number(mut value)), Some(Value::Number(default))) =
@@ -69,7 +69,7 @@ impl Row {
         }
     }
 
-    /// Shows it; a double-click on the label restores `default`.
+    /// Shows the row; a double-click on the label restores `default`.
     pub fn show(self, ui: &mut Ui, value: &mut f32, default: f32, out: &mut Out) {
         if !out.finds(self.parameter) {
             return;
@@ -85,7 +85,7 @@ impl Row {
         self.limit_notice(ui, *value);
     }
 
-    /// Id of the notice of a limit or of a fault: the value and the text.
+    /// Returns the id of the notice of a limit or a fault. It holds the value and the text.
     fn notice_id(&self) -> Id {
         Id::new(("limit", &self.parameter.path))
     }
@@ -184,7 +184,7 @@ impl Row {
             .suffix(suffix(self.parameter))
             .custom_formatter(|v, _| short(v, decimals))
             .custom_parser(|text| {
-                // A field that is left without a change keeps the digits that it does not show.
+                // A field that is left without a change keeps its hidden digits.
                 if text == shown {
                     entered.set(Some(before.into()));
                     return entered.get();

@@ -14,7 +14,7 @@ pub(in crate::app) fn has_keyboard(ctx: &egui::Context) -> bool {
 
 pub(super) fn show(ui: &mut Ui, text: &mut String, out: &mut Out) {
     let size = vec2(ui.available_width(), 22.0);
-    // The field has an identity of its own: the button that comes with the first letter would take the focus from it.
+    // A fixed id keeps the focus: the button that appears with the first letter shifts automatic ids.
     ui.allocate_ui_with_layout(size, Layout::right_to_left(Align::Center), |ui| {
         if !text.is_empty()
             && ui.add(Button::new("×").frame(false)).on_hover_text("Show all again.").clicked()

@@ -19,8 +19,8 @@ pub struct Head {
     pub changed: bool,
 }
 
-/// Shows a section that can be folded; while something is searched for, only the rows that fit, without a head. Returns
-/// whether its changes are to be taken back.
+/// Shows a section that can be folded; during a search only the matching rows, without a header. Returns
+/// whether its changes are to be reverted.
 pub fn section(ui: &mut Ui, head: Head, out: &mut Out, contents: impl FnOnce(&mut Ui, &mut Out)) -> bool {
     if out.is_searching() {
         contents(ui, out);
@@ -42,7 +42,7 @@ pub fn section(ui: &mut Ui, head: Head, out: &mut Out, contents: impl FnOnce(&mu
     out.places.insert(head.title, rect);
     if out.revealed == Some(head.title) {
         ui.scroll_to_rect(rect, Some(Align::TOP));
-        // It grows while it opens, and so does the way to it.
+        // The section grows while it opens, so the panel scrolls until then.
         out.revealed = out.revealed.filter(|_| state.openness(ui.ctx()) < 1.0);
         ui.ctx().request_repaint();
     }
@@ -63,7 +63,7 @@ pub fn section(ui: &mut Ui, head: Head, out: &mut Out, contents: impl FnOnce(&mu
     reset
 }
 
-/// The triangle that points down when the section is open.
+/// Draws the triangle that points down when the section is open.
 fn arrow(ui: &Ui, rect: Rect, openness: f32) {
     let middle = rect.left_center() + vec2(12.0, 0.0);
     let turn = egui::emath::Rot2::from_angle(openness * std::f32::consts::FRAC_PI_2);
@@ -72,8 +72,9 @@ fn arrow(ui: &Ui, rect: Rect, openness: f32) {
     ui.painter().add(egui::Shape::convex_polygon(points, theme::QUIET, egui::Stroke::NONE));
 }
 
-/// Returns true if the button at the right of a header was clicked. It has an identity of its own: a widget that appears with the first
-/// changed value would shift the identities of those after it, and egui would drop the slider being dragged.
+/// Returns true if the button at the right of a header was clicked. It has a fixed id: a widget that appears
+/// with the first changed value would shift the automatic ids of those after it, and egui would drop the
+/// slider being dragged.
 fn reset(ui: &Ui, title: &str, rect: Rect) -> bool {
     let middle = pos2(rect.right() - 14.0, rect.center().y);
     let place = Rect::from_center_size(middle, vec2(22.0, HEIGHT - 4.0));
@@ -93,7 +94,7 @@ fn tag(ui: &Ui, band: Rect, effect: Effect) {
         .on_hover_text(effect.help());
 }
 
-/// A small heading inside a section, with its unit at the right.
+/// Shows a small heading inside a section, with its unit at the right.
 pub fn heading(ui: &mut Ui, text: &str, unit: &str) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);

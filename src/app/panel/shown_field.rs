@@ -65,8 +65,8 @@ const KEY_STEP: f32 = 0.1;
 /// Steps of the size of text and controls.
 const SCALES: [f32; 9] = [0.6, 0.75, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0, 3.0];
 
-/// Changes the size of text by the keys of browsers, within the steps: smaller text could not be read, and so not be made
-/// larger again.
+/// Changes the size of text by the keys of browsers, within the steps: text too small to read could not be
+/// enlarged again.
 pub(super) fn scale_by_keys(ctx: &Context) {
     let [reset, larger, equals, smaller] = [
         kb_shortcuts::ZOOM_RESET,
@@ -84,7 +84,7 @@ pub(super) fn scale_by_keys(ctx: &Context) {
     }
 }
 
-/// The size of text and controls, beside what the desktop says.
+/// Shows the scale of text and controls, relative to the desktop's.
 fn scale(ui: &mut Ui, out: &mut Out) {
     let now = ui.ctx().zoom_factor();
     ui.horizontal(|ui| {

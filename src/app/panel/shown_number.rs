@@ -10,8 +10,8 @@ pub(super) fn suffix(parameter: &Parameter) -> String {
     }
 }
 
-/// Formats a number with this many decimals, or more if it is too small for them. A large one keeps the digits that
-/// fit into its field: whole from 10⁴ on, and three digits with a power of ten from 10⁵ on.
+/// Formats a number with this many decimals, or more if it is too small for them. From 10⁴ on it is rounded
+/// to a whole number, and from 10⁵ on to three digits with a power of ten, so that it fits into its field.
 pub(super) fn short(value: f64, decimals: usize) -> String {
     if value.abs() >= 99_999.5 {
         let text = format!("{value:.2e}");

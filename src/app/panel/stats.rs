@@ -71,7 +71,7 @@ fn count(n: u32, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// The integral of each density now, and over the last steps.
+/// Shows the integral of each density, and plots it over the last steps.
 fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
     let colors = model.settings.look.colors.map(|color| row::visible(brush::screen(color)));
     ui.horizontal(|ui| {
@@ -91,7 +91,7 @@ fn mass(ui: &mut Ui, model: &Model, readout: &Readout) {
     response.on_hover_text("Mass over the last steps, and the value at the top.");
 }
 
-/// The values in the cell under the ball.
+/// Shows the values in the cell under the ball.
 fn under(ui: &mut Ui, model: &Model, readout: &Readout) {
     let Some(under) = readout.under else {
         return line(ui, "Under the ball", "-", "Values in the cell in the middle of the ball.");
@@ -140,7 +140,7 @@ fn name(ui: &mut Ui, text: &str) -> Response {
     ui.label(RichText::new(text).color(theme::QUIET))
 }
 
-/// Wall time of the last pictures.
+/// Plots the wall time of the last pictures.
 fn curve(ui: &mut Ui, values: &VecDeque<f32>) {
     let slowest = values.iter().copied().fold(1.0, f32::max);
     let (rect, response) = plot(ui, 24.0, "Time of a picture", &format!("{:.0} ms", 1.15 * slowest));
@@ -152,7 +152,7 @@ fn curve(ui: &mut Ui, values: &VecDeque<f32>) {
 /// Height of the title of a plot \[pt\].
 const TITLE: f32 = 14.0;
 
-/// Room for a plot of this height, below its title and the value at its top.
+/// Allocates a plot of this height, below its title and the value at its top.
 fn plot(ui: &mut Ui, height: f32, text: &str, top: &str) -> (Rect, Response) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height + TITLE), Sense::hover());
     let rect = under_names(rect);
@@ -164,7 +164,7 @@ fn plot(ui: &mut Ui, height: f32, text: &str, top: &str) -> (Rect, Response) {
     (rect.with_min_y(rect.top() + TITLE), response)
 }
 
-/// A line through shares of the height of `rect`, a value for each of the last steps.
+/// Draws a line through shares of the height of `rect`, a value for each of the last steps.
 fn line_plot(ui: &Ui, rect: Rect, shares: impl Iterator<Item = f32>, color: Color32) {
     let x = |n: usize| rect.left() + rect.width() * (n as f32 + 0.5) / Readout::STEPS_KEPT as f32;
     let points =
@@ -172,7 +172,7 @@ fn line_plot(ui: &Ui, rect: Rect, shares: impl Iterator<Item = f32>, color: Colo
     ui.painter().line(points, Stroke::new(1.2, color));
 }
 
-/// Rectangle for painting below the names of the lines above.
+/// Returns the row, indented as the names of the lines above.
 fn under_names(row: Rect) -> Rect {
     Rect::from_min_max(row.min + vec2(10.0, 2.0), row.max - vec2(0.0, 2.0))
 }

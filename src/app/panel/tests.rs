@@ -106,7 +106,7 @@ impl Rig {
         self.show([]);
     }
 
-    /// Shows only the rows that fit.
+    /// Searches for a text, which leaves only the matching rows.
     fn search(&mut self, text: &str) -> Out {
         self.model.search = text.into();
         self.show([]);
@@ -142,7 +142,7 @@ fn gather(shape: &Shape, texts: &mut Vec<(String, Rect)>, lines: &mut Vec<Rect>)
     }
 }
 
-/// A character that no font has would be shown as an empty box.
+/// Fails on a character that no font has: it would be shown as an empty box.
 fn check_glyphs(ctx: &Context, shape: &Shape) {
     match shape {
         Shape::Text(text) => {

@@ -49,7 +49,7 @@ pub(super) fn show(ctx: &Context, playback: &mut Playback, out: &mut Out) {
                 out.places.insert(SPEED, speed.rect);
                 speed.on_hover_text("Playback speed: 1 is that of the simulation.");
             }
-            // The slider gets what the buttons at the right leave.
+            // The slider gets the width that the buttons at the right leave.
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let help = format!(
                     "Write the frames to a film, pictures or volumes ({}).",

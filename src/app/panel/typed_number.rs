@@ -1,5 +1,5 @@
-//! Typed numbers: with a decimal point or comma, and with their unit or a simple multiple of it. What cannot be read, or
-//! lies beyond the range, is said below the field.
+//! Typed numbers: with a decimal point or comma, and with their unit or a simple multiple of it. A line below
+//! the field tells of text that cannot be read, and of numbers beyond the range.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -27,18 +27,19 @@ const MULTIPLES: [(&str, &str, f64); 14] = [
     ("", "%", 1e-2),
 ];
 
-/// Reads typed text as a finite number in `unit`; one beyond all numbers is the largest.
+/// Reads typed text as a finite number in `unit`. A number too large for `f64` becomes the largest.
 ///
 /// # Errors
-/// A line that says what is wrong.
+/// One line with the fault.
 pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
     let trimmed = text.trim();
-    // A unit such as 1/s begins with a digit: it belongs to the number unless it stands is_separate.
+    // A unit such as 1/s begins with a digit, which belongs to the number unless a space separates them.
     let is_separate = |text: &&str| text.ends_with(char::is_whitespace);
     let bare = trimmed.strip_suffix(unit).filter(is_separate).unwrap_or(trimmed);
     let plain = |text: &str| text.split_whitespace().collect::<String>();
     let (dense, unit) = (plain(bare).replace('−', "-"), plain(unit));
-    // The longest beginning that is a number; a comma is a point if there is no other one.
+    // The number is the longest prefix that parses. A comma is the decimal point if it is the only one and
+    // there is no point.
     let number = |text: &str| {
         let decimal = text.contains('.') || text.matches(',').count() > 1;
         let text = if decimal { text.to_owned() } else { text.replace(',', ".") };
@@ -62,7 +63,8 @@ pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
     }
 }
 
-/// Whether `said` is `unit` as a keyboard has it: with plain or raised digits, with brackets or none, and `/s` for `1/s`.
+/// Whether `text` is `unit` as typed on a keyboard: with plain or raised digits, with brackets or none, and
+/// `/s` for `1/s`.
 fn is_same_unit(text: &str, unit: &str) -> bool {
     let plain = |unit: &str| {
         let text: String = unit.chars().filter(|c| !"()^·*".contains(*c)).collect();
@@ -75,7 +77,7 @@ fn is_same_unit(text: &str, unit: &str) -> bool {
 
 /// A number field outside of the rows.
 pub(super) struct Field<'a> {
-    /// Name of the [`notice`] that says what is wrong.
+    /// Name of the [`notice`] of a fault.
     pub name: &'static str,
     pub unit: &'a str,
     pub range: RangeInclusive<f64>,
@@ -84,7 +86,7 @@ pub(super) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Shows it. Typed text takes effect when the field is left.
+    /// Shows the field. Typed text takes effect when it is left.
     pub fn show(self, ui: &mut Ui, number: DragValue) -> Response {
         let Self { name, unit, range, whole, width } = self;
         let (least, most) = (*range.start(), *range.end());
@@ -105,7 +107,7 @@ impl Field<'_> {
             });
             read.ok()
         };
-        // A value of the file stays as it is until someone changes it.
+        // A value of the file beyond the range stays until it is edited.
         let number = number.range(range).clamp_existing_to_range(false);
         let number = number.update_while_editing(false).custom_parser(read);
         let size = vec2(width, height(ui));
@@ -121,7 +123,7 @@ impl Field<'_> {
     }
 }
 
-/// A row as high as number fields. egui would lower each field of a row that grows with them.
+/// Shows a row as high as number fields. In a row that grows with its fields, egui would place each one lower.
 pub(super) fn row(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     let size = vec2(ui.available_width(), height(ui));
     ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), contents);
@@ -137,12 +139,12 @@ fn id(name: &str) -> Id {
     Id::new(("typed number", name))
 }
 
-/// Forgets what was wrong with the last number of these fields.
+/// Drops the notice of these fields.
 pub(super) fn forget(ui: &mut Ui, name: &str) {
     ui.data_mut(|data| data.remove::<String>(id(name)));
 }
 
-/// Says what was wrong with the last number typed into the fields of this name.
+/// Shows the fault of the last number typed into the fields of this name.
 pub(super) fn notice(ui: &mut Ui, name: &str) {
     if let Some(fault) = ui.data(|data| data.get_temp::<String>(id(name))) {
         ui.horizontal(|ui| {

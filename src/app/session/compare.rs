@@ -25,7 +25,7 @@ impl Session {
         self.model.settings.side
     }
 
-    /// The snapshot of a side on the screen. Before the comparison both had the same past.
+    /// The shown snapshot of a side. Frames from before the comparison are those of both sides.
     pub fn shown_of(&self, side: Side) -> &Snapshot {
         of_side(self.shown(), side)
     }
@@ -39,7 +39,7 @@ impl Session {
         }
     }
 
-    /// Puts an equal copy beside the simulation.
+    /// Starts an equal copy beside the simulation.
     fn begin_comparison(&mut self) {
         let scene = &self.model.settings.scene;
         let (needed, limit) =
@@ -107,7 +107,7 @@ impl Session {
             && !needs_load(&now.of_side(Side::A).scene, &settings.of_side(Side::A).scene)
     }
 
-    /// Requests the simulation beside, or its end. `swapped`: the two were exchanged before.
+    /// Requests the second simulation, or its end. `swapped` tells whether the two were exchanged before.
     pub(super) fn exchange(&mut self, settings: Settings, cause: LoadCause, swapped: bool) {
         let beside = settings.is_compared().then(|| builder(&settings, Side::B));
         self.worker.send(Command::Compare(beside));
@@ -119,7 +119,7 @@ impl Session {
         self.pending = Some(Pending { load: self.loads, settings, cause, anew: false });
     }
 
-    /// Sends what differs between the settings of a side.
+    /// Sends the differences between old and new settings of a side.
     pub(super) fn send_changes(&self, side: Side, old: &Settings, new: &Settings) {
         let send = |command| match side {
             Side::A => self.worker.send(command),

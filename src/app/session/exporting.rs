@@ -48,7 +48,7 @@ impl Session {
         self.model.exporting = self.export.as_ref().map(Export::progress);
     }
 
-    /// Mode for recorded frames: that of the view, if all of them have what it shows.
+    /// Returns the mode for recorded frames: that of the view, or smoke if one of them lacks the velocity.
     fn clip_mode(&self, frames: &[Arc<Frame>]) -> Mode {
         let all = !self.model.view.needs_velocity() || frames.iter().all(|frame| frame.has_flow());
         if all { self.model.view } else { Mode::Smoke }

@@ -29,18 +29,18 @@ pub(super) struct Move {
     from: Vector3<f32>,
     /// Vector from the mouse to the handle when it was grabbed \[m\].
     grab_offset: Vector3<f32>,
-    /// Vector to it from the object's place in the scene \[m\]: a recorded frame may show it elsewhere.
+    /// Vector from the object's position in the scene to its position in the shown frame \[m\].
     frame_offset: Vector3<f32>,
     /// Axis of the drag, if it is restricted to one.
     axis: Option<usize>,
     by: [f32; 3],
-    /// Place at which the mouse grabbed it on a recorded frame \[pt\], until it is dragged.
+    /// Position of the press on a recorded frame \[pt\], until the mouse moves further than [`JITTER`].
     pressed_at: Option<Vector2<f32>>,
     /// The recorded frame from which the drag goes on, if later ones were dropped for it.
     since: Option<u64>,
 }
 
-/// Way of the mouse beyond which a press on a recorded frame is a drag \[pt\].
+/// Motion of the mouse from which on a press on a recorded frame is a drag \[pt\].
 const JITTER: f32 = 3.0;
 
 impl Session {
@@ -58,7 +58,8 @@ impl Session {
         List::ALL.into_iter().flat_map(of).collect()
     }
 
-    /// Position of an object's handle \[m\]: of a solid on a recorded frame, that in the frame.
+    /// Returns the position of an object's handle \[m\]. On a recorded frame the handle of a solid is where
+    /// the frame has it.
     fn handle(&self, list: List, n: usize) -> Option<Vector3<f32>> {
         let scene = &self.model.settings.scene;
         let place = objects::anchor(scene, list, n, self.readout.shown)?;
@@ -109,13 +110,14 @@ impl Session {
         }
     }
 
-    /// Size of a metre at the depth of `p` in the view \[pt\].
+    /// Returns the size of a metre at the depth of `p` in the view \[pt\].
     pub fn points_per_metre(&self, p: Vector3<f32>) -> f32 {
         self.view.y / self.orbit.height_at(p)
     }
 
-    /// Vector from the handle at `p` to the tip of its arrow along `axis` \[m\]. An arrow that points at the viewer has none:
-    /// its tip would cover the handle, and what was meant as a free drag would follow the axis.
+    /// Returns the vector from the handle at `p` to the tip of its arrow along `axis` \[m\]; none for an
+    /// arrow that points at the viewer. Its tip would cover the handle, and a free drag would follow the
+    /// axis.
     pub fn arrow(&self, p: Vector3<f32>, axis: usize) -> Option<Vector3<f32>> {
         let arrow = Vector3::ith(axis, ARROW * self.orbit.height_at(p));
         let [(from, _), (to, _)] = [self.orbit.seen(p, self.view)?, self.orbit.seen(p + arrow, self.view)?];
@@ -148,7 +150,8 @@ impl Session {
         true
     }
 
-    /// The point under the mouse at the depth of `p`, or the point on its axis nearest to the mouse \[m\].
+    /// Returns the point under the mouse at the depth of `p`, or the point on the axis through `p` nearest to
+    /// the line of sight \[m\].
     fn drag_point(&self, at: Vector2<f32>, p: Vector3<f32>, axis: Option<usize>) -> Vector3<f32> {
         let [eye, ray] = self.orbit.sight(at, self.view);
         let depth = (p - eye).dot(&self.orbit.axes().forward);
@@ -186,7 +189,7 @@ impl Session {
         self.model.settings.take_objects_of_look();
     }
 
-    /// Begins the drag of an object on a recorded frame: the simulation goes on from there. A light needs none of that.
+    /// Begins the drag of an object on a recorded frame: the simulation goes on from there, except for a light.
     fn move_on_from_here(&mut self) {
         let frame = self.model.playback.at;
         let Some(moving) = &mut self.moving else { return };
@@ -215,13 +218,13 @@ impl Session {
         let changes = objects::move_changes(&before, list, index, by);
         self.edit(&changes);
         if let Some(frame) = since {
-            // One undo brings the frames and the place back.
+            // One undo restores the frames and the position.
             let what = |a: &Settings, b: &Settings| format!("{} from frame {frame}", Settings::change(a, b));
             self.model.history.join(&self.model.settings, what);
         }
     }
 
-    /// Ends the drag; the object is where it was.
+    /// Cancels the drag: the object returns to its position before it.
     pub(super) fn put_object_back(&mut self) {
         if let Some(moving) = &mut self.moving {
             moving.by = [0.0; 3];
@@ -380,8 +383,8 @@ impl Session {
     }
 }
 
-/// The fault of an edit in one line. Its place is one of the edited text, which no file has, and the system's number of
-/// an error follows its words.
+/// Formats the fault of an edit in one line. Omits its position, which is one in the edited text and in no
+/// file, and the system's error number.
 fn fault(error: &SceneError) -> String {
     let text = match error {
         SceneError::At(problem) => problem.message.clone(),

@@ -8,14 +8,14 @@ use crate::app::export::Progress;
 use crate::app::model::{Dialog, Losses};
 use crate::worker::Frame;
 
-/// Whether the present smoke was painted by hand, and the smoke of the stored states.
+/// Painted strokes in the present smoke and in the stored states.
 #[derive(Default)]
 pub(super) struct Painted {
-    /// The present smoke has strokes that no export holds.
+    /// Whether the present smoke has strokes that no export holds.
     pub(super) now: bool,
-    /// The same of the stored states, by their numbers.
+    /// Numbers of the stored states, and whether their smoke has such strokes.
     stored: Vec<(u64, bool)>,
-    /// Numbers of the stored states with strokes that another scene has replaced.
+    /// Numbers of the stored states with such strokes that another scene has replaced.
     replaced: Vec<u64>,
     /// Whether the running export holds all strokes.
     exporting: bool,
@@ -29,7 +29,7 @@ impl Painted {
         self.stored.push((number, self.now));
     }
 
-    /// Takes over what was noted for a restored state.
+    /// Takes over the note of a restored state.
     pub(super) fn restore(&mut self, number: u64) {
         if let Some(at) = self.stored.iter().position(|(stored, _)| *stored == number) {
             self.now = self.stored.remove(at).1;
@@ -37,29 +37,31 @@ impl Painted {
         self.replaced.retain(|stored| *stored != number);
     }
 
-    /// Another scene replaces the smoke stored under `number`. Nobody meant to lose its strokes, as with a clear.
+    /// Notes that another scene replaces the smoke stored under `number`. Its strokes still count as unsaved;
+    /// those of a clear do not, because that was asked for.
     pub(super) fn note_replaced(&mut self, number: u64) {
         if self.stored.contains(&(number, true)) {
             self.replaced.push(number);
         }
     }
 
-    /// Whether there are strokes that no export holds, shown or behind another scene. States before `first` are gone.
+    /// Whether there are strokes that no export holds, in the present smoke or in that of a replaced scene.
+    /// States before `first` are gone.
     pub(super) fn is_lost(&self, first: u64) -> bool {
         self.now || self.replaced.iter().any(|stored| *stored >= first)
     }
 
-    /// A stroke begins.
+    /// Notes that a stroke begins.
     pub(super) fn stroke(&mut self) {
         (self.now, self.exporting) = (true, false);
     }
 
-    /// An export begins. Only all recorded frames hold all strokes.
+    /// Notes that an export begins. Only an export of all recorded frames holds all strokes.
     pub(super) fn export(&mut self, all_frames: bool) {
         self.exporting = all_frames;
     }
 
-    /// An export has ended: its files may hold the strokes before it.
+    /// Notes that an export has ended: its files hold the strokes if it was one of all frames.
     pub(super) fn exported(&mut self) {
         self.now &= !self.exporting;
     }
@@ -69,17 +71,17 @@ impl Painted {
 #[derive(Default)]
 pub(super) struct Exported {
     newest: Weak<Frame>,
-    /// That of the running export.
+    /// Newest frame of the running export.
     exporting: Weak<Frame>,
 }
 
 impl Exported {
-    /// An export begins. Only one of all recorded frames counts, of which this is the `newest`.
+    /// Notes that an export begins. `newest` is its last frame if it holds all recorded frames, otherwise none.
     pub(super) fn export(&mut self, newest: Option<&Arc<Frame>>) {
         self.exporting = newest.map(Arc::downgrade).unwrap_or_default();
     }
 
-    /// An export has ended with all its files.
+    /// Notes that an export has ended with all its files.
     pub(super) fn exported(&mut self) {
         if self.exporting.strong_count() > 0 {
             self.newest = std::mem::take(&mut self.exporting);
@@ -92,7 +94,8 @@ impl Exported {
 }
 
 impl Session {
-    /// Esc: cancels the innermost thing, and leaves if there is none. Lists and numbers of the panel cancel themselves.
+    /// Handles Esc: cancels the innermost thing, and leaves if there is none. Lists and number fields of the
+    /// panel handle it themselves.
     pub(super) fn cancel(&mut self) {
         if self.model.dialog.take().is_some()
             || std::mem::take(&mut self.model.help)
@@ -139,7 +142,7 @@ impl Session {
         self.model.dialog = Some(dialog);
     }
 
-    /// What a window that closes now would lose.
+    /// Returns the losses if the window closed now.
     pub(super) fn losses(&self) -> Losses {
         Losses {
             settings: self.is_unsaved(),

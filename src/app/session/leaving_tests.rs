@@ -1,4 +1,4 @@
-//! Esc and leaving: what is cancelled, and what is asked for.
+//! Esc cancels the innermost thing; leaving asks before losses.
 
 use std::path::Path;
 

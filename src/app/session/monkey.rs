@@ -115,7 +115,7 @@ impl Monkey {
         };
         match self.dice.below(12) {
             0..=3 => {
-                // In the panel more often than in the view.
+                // Two of three positions are in the panel.
                 let x = if self.dice.below(3) > 0 {
                     self.size.x - 170.0 + 150.0 * (self.dice.share() - 0.5) * 2.0
                 } else {

@@ -80,7 +80,7 @@ fn a_solid_is_added_dragged_by_its_handle_and_undone_and_the_air_makes_way() {
     until(&mut s, |s| s.shown().solids.is_empty());
 }
 
-/// The arrow along the sight lies on the handle: the drag is free, not along it.
+/// An arrow along the line of sight covers the handle, so the drag is free, not along the axis.
 #[test]
 fn a_drag_is_free_although_an_axis_points_at_the_viewer() {
     let text = "[domain]\ncells = [12, 12, 12]\nvoxel = 0.1\n[render]\n\
@@ -461,7 +461,7 @@ fn another_box_keeps_its_objects_where_they_are() {
     assert_eq!(of(&s), places);
 }
 
-/// The default source depends on the box; the same source in metres is explicit from the first edit of the box.
+/// The default source depends on the box. An edit of the box writes the source out in metres.
 #[test]
 fn another_box_keeps_the_default_source_where_it_is() {
     let mut s = session();
@@ -483,7 +483,7 @@ fn another_box_keeps_the_default_source_where_it_is() {
     until_loaded(&mut s);
     assert_eq!(s.model.settings.scene.origin.text, before.origin.text, "undo takes both back");
     assert_eq!(s.model.settings.scene.sources, before.sources);
-    // Beyond the new side it is moved in.
+    // A source beyond the new side is moved in.
     apply(&mut s, grid([5, 8, 9]));
     let region = &s.model.settings.scene.sources[0].region;
     let [x, y, z] = before.sources[0].region.position;

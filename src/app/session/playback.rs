@@ -54,7 +54,7 @@ impl Session {
         changed
     }
 
-    /// The way of the scene's camera, if recorded frames show it; otherwise none.
+    /// The path of the scene's camera, if recorded frames follow it; otherwise an empty one.
     pub(super) fn followed_path(&self) -> CameraPath {
         let path = &self.model.settings.scene.camera_path;
         if self.model.playback.follows { path.clone() } else { CameraPath::default() }
@@ -85,7 +85,7 @@ impl Session {
         playback.playing = playback.looped || next < last;
     }
 
-    /// Plays the recorded frames from the shown one, after the last one from the first; or stops.
+    /// Plays the recorded frames from the shown one, or from the first if the last is shown; or stops.
     pub(super) fn play_or_stop(&mut self) {
         let playback = &mut self.model.playback;
         playback.playing ^= true;
@@ -103,8 +103,8 @@ impl Session {
         (playback.at, playback.playing) = (Some(at), false);
     }
 
-    /// If a recorded frame is shown, continues the simulation from there. Later frames are dropped, and undo
-    /// returns to the last instant.
+    /// If a recorded frame is shown, continues the simulation from there. Later frames are dropped; undo
+    /// restores them.
     pub(super) fn go_on_from_here(&mut self) {
         self.model.playback.playing = false;
         let Some(number) = self.model.playback.at.take() else {
@@ -117,7 +117,7 @@ impl Session {
     }
 }
 
-/// The snapshot for the next recorded frame: another one if the last is still being rendered.
+/// Returns the snapshot for the next recorded frame: a new one if the last is still being rendered.
 fn unshared(snapshot: &mut Arc<Snapshot>) -> &mut Snapshot {
     if Arc::get_mut(snapshot).is_none() {
         let serial = snapshot.serial;

@@ -35,7 +35,7 @@ pub(super) struct Pointer {
     /// Position from the top left of the view \[pt\]; `None` while elsewhere.
     pub(super) at: Option<Vector2<f32>>,
     pub(super) drag: Option<Drag>,
-    /// The half of the view that it is over, during a comparison.
+    /// The half of the view under the mouse, during a comparison.
     pub(super) side: Side,
 }
 
@@ -153,8 +153,8 @@ impl Session {
         true
     }
 
-    /// Ends the drag of an object or a stroke before an action that would change what is dragged. Returns whether that was
-    /// the action: an undo of a drag in progress.
+    /// Ends the drag of an object or a stroke before an action that would change them. An undo cancels the
+    /// drag, and is done with that: then returns true.
     pub(super) fn end_drag_before(&mut self, action: Action) -> bool {
         if !matches!(self.gesture(), Some(Gesture::Move | Gesture::Paint)) {
             return false;
@@ -203,7 +203,7 @@ impl Session {
         }
     }
 
-    /// Handles the wheel: away from the hand is positive.
+    /// Handles the wheel; turned away from the user is positive.
     pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
         if held.ctrl {
             self.cursor.push_away(notches, &self.orbit, self.extent());

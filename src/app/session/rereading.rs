@@ -1,4 +1,4 @@
-//! The scene's file, written by another program: it is read again.
+//! Rereading the scene's file after another program has written it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::app::settings::{self, Settings};
 use crate::scene::Scene;
 
 impl Session {
-    /// Another program changed the scene's file: reads it again, unless that would lose changes.
+    /// Reads the scene's file again if another program changed it, unless that would lose changes.
     pub fn file_changed(&mut self, now: Instant) {
         self.file_may_be_newer = false;
         let Some(scene_file) = self.scene_file().filter(|scene_file| !scene_file.is_untouched()) else {
@@ -36,7 +36,8 @@ impl Session {
         }
     }
 
-    /// Reads a newer file of the scene as soon as that loses no changes. The watch tells each change only once.
+    /// Reads a newer file of the scene as soon as that loses no changes. The watch reports each change only
+    /// once.
     pub(super) fn read_newer_file(&mut self) {
         if self.file_may_be_newer && !self.is_loading() && !self.is_unsaved() && !self.is_comparing() {
             self.file_changed(Instant::now());

@@ -31,7 +31,7 @@ impl Session {
         }
     }
 
-    /// Leaves after a save. The other one of two compared sides is asked for first.
+    /// Leaves after a save. During a comparison asks first where to save the other side, if it is unsaved.
     fn leave_saved(&mut self) {
         let is_unsaved = |side: &Side| !self.is_held(&self.model.settings.alone(*side));
         match self.model.settings.sides().iter().copied().find(is_unsaved) {
@@ -47,7 +47,7 @@ impl Session {
         let name = format!("{}.toml", self.model.settings.scene.name);
         let mut path = self.file().unwrap_or_else(|| PathBuf::from(name));
         if leave && self.is_comparing() {
-            // The file may be that of the other side.
+            // The scene's file may hold the other side.
             path.set_file_name(format!("{}-{}.toml", self.title(), self.side().letter().to_lowercase()));
         }
         let form = PathForm::new(Purpose::Save, path.display().to_string());
@@ -121,7 +121,8 @@ impl Session {
         self.tell(text, now)
     }
 
-    /// Says that the unsaved changes of windows that ended are in the files `paths`, until something is pressed.
+    /// Shows a notice that the unsaved changes of earlier windows are in the files `paths`, until a key or
+    /// button is pressed.
     pub fn offer_recovered(&mut self, paths: &[PathBuf]) {
         if paths.is_empty() {
             return;
@@ -132,7 +133,7 @@ impl Session {
         self.notice_until = None;
     }
 
-    /// The only message about recovered changes, if there are any. It returns after other notices.
+    /// Returns the notice of recovered changes, if there are any. It is shown again after other notices.
     pub(super) fn recovered_notice(&self) -> Option<String> {
         let names = self.recovered.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         let names = names.join(" and ");
@@ -140,7 +141,7 @@ impl Session {
             .then(|| format!("An earlier window ended with unsaved changes. They are in {names}, see Open."))
     }
 
-    /// Something was pressed in the window: the notice of recovered changes ends soon.
+    /// Ends the notice of recovered changes soon, after a key or button was pressed.
     pub fn acknowledge(&mut self, now: Instant) {
         if !std::mem::take(&mut self.recovered).is_empty() && self.notice_until.is_none() {
             self.notice_until = Some(now + NOTICE);

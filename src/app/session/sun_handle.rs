@@ -16,9 +16,9 @@ const SMALLEST: Vector2<f32> = Vector2::new(240.0, 160.0);
 
 /// The sun during a drag.
 pub(super) struct Turn {
-    /// Whether it was grabbed on the side of the viewer.
+    /// Whether it was grabbed on the near side of the compass.
     near: bool,
-    /// Its direction before.
+    /// Direction of the sun before the drag.
     before: [f32; 3],
 }
 
@@ -56,14 +56,14 @@ impl Session {
         true
     }
 
-    /// Ends the drag of the sun; its direction is as before.
+    /// Cancels the drag of the sun: its direction returns to that before it.
     pub(super) fn put_sun_back(&mut self) {
         if let Some(Turn { before, .. }) = self.turning.take() {
             self.model.settings.look.sun_direction = before;
         }
     }
 
-    /// Moves the grabbed sun to a point of the view. Beyond the rim it goes on at the back of the sphere.
+    /// Moves the grabbed sun to a point of the view. Beyond the rim it moves on the far side of the sphere.
     pub(super) fn drag_sun(&mut self, at: Vector2<f32>) {
         let (Some(Turn { near, .. }), Some((middle, radius))) = (&self.turning, self.compass()) else {
             return;

@@ -38,7 +38,7 @@ fn painting_while_paused_adds_the_chosen_smoke_and_no_time() {
     assert_eq!(s.readout.shown, 0.0);
 }
 
-/// Its only notice was gone before the first picture of a slow start.
+/// The notice once ended before the first picture of a slow start.
 #[test]
 fn the_notice_of_recovered_work_stays_until_something_is_pressed() {
     let mut s = session();
@@ -128,7 +128,7 @@ pub(super) fn until_loaded(s: &mut Session) {
     s.sync();
 }
 
-/// All that is shown of the smoke, and its time.
+/// Returns the shown smoke and its time.
 pub(super) fn smoke(s: &Session) -> (Vec<[half::f16; 4]>, f64) {
     (s.shown().smoke.clone(), s.shown().time)
 }

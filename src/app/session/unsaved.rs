@@ -35,13 +35,14 @@ impl Session {
             .find(|scene_file| scene_file.is_of(scene))
     }
 
-    /// Notes that a file holds `settings` now, and no longer what was written to it before.
+    /// Notes that a file now holds `settings`, in place of those written to it before.
     pub(super) fn note_written(&mut self, scene_file: SceneFile, settings: Settings) {
         self.written.retain(|written| !written.scene_file.is_same_file(&scene_file));
         self.written.push(Written { scene_file, settings });
     }
 
-    /// Notes that the present scene was read from a file. One that this window wrote holds that now.
+    /// Notes that the present scene was read from a file. If this window wrote that file before, it now holds
+    /// the scene's settings.
     pub(super) fn note_read(&mut self) {
         let settings = self.model.defaults.clone();
         if let Some(scene_file) = SceneFile::of(&settings.opened)
@@ -51,7 +52,8 @@ impl Session {
         }
     }
 
-    /// Whether there are settings that the scene's file does not hold; during a comparison, that no file holds.
+    /// Whether there are settings that the scene's file does not hold; during a comparison, settings that no
+    /// file holds.
     pub fn is_unsaved(&self) -> bool {
         let settings = &self.model.settings;
         settings.sides().iter().any(|side| !self.is_held(&settings.alone(*side)))
@@ -70,7 +72,7 @@ impl Session {
         }
     }
 
-    /// Whether the file from which the scene was read was not written over. A built-in scene always is there.
+    /// Whether the file from which the scene was read still holds it. That of a built-in scene always does.
     fn holds_defaults(&self) -> bool {
         let Some(scene_file) = SceneFile::of(&self.model.defaults.opened) else { return true };
         self.written
@@ -96,8 +98,8 @@ impl Session {
         }
     }
 
-    /// Texts of scene files in `folder` with the unsaved changes: of the present scene, and of those behind it, the
-    /// newest first. Those that cannot be saved are left out.
+    /// Returns the texts of scene files in `folder` with the unsaved changes: of the present scene, then of
+    /// replaced ones, the newest first. Scenes that cannot be saved are left out.
     pub fn unsaved_texts(&self, folder: &Path) -> Vec<String> {
         let present = self.unsaved();
         let all = std::iter::once(&present).chain(self.replaced.iter().rev());
@@ -105,8 +107,8 @@ impl Session {
         files.filter_map(|file| file.write(folder).ok()).collect()
     }
 
-    /// `next` replaces the present settings. Nobody meant to lose the changes of a scene that another one replaces,
-    /// except by undo, which took them back before.
+    /// Keeps the unsaved changes of the present scene when `next` is another one. An undo keeps nothing: it
+    /// has reverted the changes before it returns to the scene before.
     pub(super) fn note_replaced(&mut self, next: &Settings, undone: bool) {
         self.replaced.retain(|replaced| !Arc::ptr_eq(&replaced.opened, &next.opened));
         if undone || Arc::ptr_eq(&self.model.settings.opened, &next.opened) {

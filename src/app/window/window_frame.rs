@@ -1,4 +1,4 @@
-//! A frame of the window: what is new, the panel, the pictures, and when the next one comes.
+//! A frame of the window: new snapshots, the panel, the pictures, and the time of the next frame.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -22,7 +22,8 @@ impl Screen {
         panel::comparison_view::halves(self.view, self.session.is_comparing())
     }
 
-    /// Hands what is shown to the pictures of each side; `news`: something else is shown.
+    /// Hands the shown snapshot to the pictures of each side. `news` tells whether it is another one than
+    /// before.
     pub(super) fn upload(&mut self, news: bool) -> Result<(), RenderError> {
         let mode = self.session.mode();
         self.pictures.upload(self.session.shown_of(Side::A), mode, news)?;
@@ -141,7 +142,7 @@ impl Screen {
         Ok(first)
     }
 
-    /// Whether the ball moves: following it then has priority over refining the picture.
+    /// Whether the mouse has moved the ball of late: following it then has priority over refining the picture.
     pub(super) fn hovers_at(&self, now: Instant) -> bool {
         now < self.hovered + CALM_HAND
     }

@@ -88,7 +88,7 @@ impl Screen {
     }
 }
 
-/// Saves the pictures of all sides beside each other. Returns the notice.
+/// Saves the pictures of all sides, side by side. Returns the notice.
 fn save_picture(scene: &str, images: impl Iterator<Item = Result<Image, PictureError>>) -> String {
     let saved = images.collect::<Result<Vec<_>, _>>().and_then(|images| {
         let image = images.into_iter().reduce(|a, b| beside_each_other(&a, &b));

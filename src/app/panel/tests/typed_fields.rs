@@ -170,7 +170,7 @@ impl Rig {
     }
 }
 
-/// A field brought the value of the file to its limits as soon as it was shown, and that counted as an edit.
+/// A field once clamped the value of the file as soon as it was shown, and that counted as an edit.
 #[test]
 fn a_scene_beyond_the_usual_sizes_is_shown_as_it_is() {
     let mut rig = Rig::new();
