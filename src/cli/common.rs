@@ -134,7 +134,7 @@ impl Common {
     }
 
     /// Refuses overrides of keys that `option` sets: it wins.
-    pub fn refuse_said(&self, option: &str, paths: &[&str]) -> Result<(), CliError> {
+    pub fn refuse_conflicts(&self, option: &str, paths: &[&str]) -> Result<(), CliError> {
         self.refuse_idle(|parameter| {
             paths
                 .contains(&parameter.path.as_str())

@@ -14,7 +14,7 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Called at the first signal, from another thread.
 #[cfg(feature = "viewer")]
-static THEN: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+static ON_FIRST: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
 /// Exit code of a process ended by a signal, less the signal's number: the convention of shells.
 const KILLED: i32 = 128;
@@ -36,11 +36,11 @@ pub fn by() -> &'static str {
 /// Name of the signal that any rank has received, and of the rank unless all have. All ranks ask together and get the same answer.
 pub fn by_any(comm: Option<&dyn Comm>) -> Option<String> {
     let mine = SIGNAL.load(Ordering::Relaxed);
-    said(&comm.map_or_else(|| vec![mine], |comm| of_all(comm, mine)))
+    describe(&comm.map_or_else(|| vec![mine], |comm| of_all(comm, mine)))
 }
 
 /// Says which of the signals of all ranks has come; 0: none.
-fn said(signals: &[i32]) -> Option<String> {
+fn describe(signals: &[i32]) -> Option<String> {
     let rank = signals.iter().position(|&signal| signal != 0)?;
     let name = name(signals[rank]);
     let is_everywhere = signals.iter().all(|&signal| signal == signals[rank]);
@@ -55,13 +55,13 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-fn came(signal: i32) {
+fn on_signal(signal: i32) {
     SIGNAL.store(signal, Ordering::Relaxed);
     if STOP.swap(true, Ordering::Relaxed) {
         std::process::exit(KILLED + signal);
     }
     #[cfg(feature = "viewer")]
-    if let Some(then) = &*THEN.lock().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(then) = &*ON_FIRST.lock().unwrap_or_else(PoisonError::into_inner) {
         then();
     }
 }
@@ -69,7 +69,7 @@ fn came(signal: i32) {
 /// Catches signals as [`catch`]. From now on the first one also calls `then`, or no longer calls another one.
 #[cfg(feature = "viewer")]
 pub fn call_at_first(then: Option<Box<dyn Fn() + Send>>) {
-    *THEN.lock().unwrap_or_else(PoisonError::into_inner) = then;
+    *ON_FIRST.lock().unwrap_or_else(PoisonError::into_inner) = then;
     catch();
 }
 
@@ -107,13 +107,15 @@ fn listen() -> std::io::Result<()> {
         return Ok(());
     }
     let mut signals = signal_hook::iterator::Signals::new([HANGUP, INTERRUPT, TERMINATE])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || signals.forever().for_each(came))?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().for_each(on_signal))?;
     Ok(())
 }
 
 #[cfg(not(unix))]
 fn listen() -> Result<(), ctrlc::Error> {
-    ctrlc::set_handler(|| came(INTERRUPT))
+    ctrlc::set_handler(|| on_signal(INTERRUPT))
 }
 
 #[cfg(test)]
@@ -122,11 +124,11 @@ mod tests {
 
     #[test]
     fn a_signal_to_one_rank_is_told_with_the_rank() {
-        assert_eq!(said(&[0]), None);
-        assert_eq!(said(&[INTERRUPT]).unwrap(), "by Ctrl-C");
-        assert_eq!(said(&[0, 0, TERMINATE, 0]).unwrap(), "by SIGTERM to rank 2");
-        assert_eq!(said(&[HANGUP, 0]).unwrap(), "by SIGHUP to rank 0");
-        assert_eq!(said(&[TERMINATE; 3]).unwrap(), "by SIGTERM");
-        assert_eq!(said(&[0, 0]), None);
+        assert_eq!(describe(&[0]), None);
+        assert_eq!(describe(&[INTERRUPT]).unwrap(), "by Ctrl-C");
+        assert_eq!(describe(&[0, 0, TERMINATE, 0]).unwrap(), "by SIGTERM to rank 2");
+        assert_eq!(describe(&[HANGUP, 0]).unwrap(), "by SIGHUP to rank 0");
+        assert_eq!(describe(&[TERMINATE; 3]).unwrap(), "by SIGTERM");
+        assert_eq!(describe(&[0, 0]), None);
     }
 }

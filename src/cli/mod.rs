@@ -168,7 +168,7 @@ fn run_command(args: &Args, mut common: Common, launch: &mpirun::Launch) -> Resu
         common.refuse_sets(instead)?;
     }
     if !common.threads.is_empty() {
-        common.refuse_said("--threads", &["solver.threads"])?;
+        common.refuse_conflicts("--threads", &["solver.threads"])?;
     }
     let common = &common;
     log_to_stderr(common)?;

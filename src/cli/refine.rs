@@ -174,7 +174,7 @@ fn detail(args: &DetailArgs, stored: &Scene) -> Result<usize, CliError> {
 /// Refuses overrides that act on the velocity alone: it is in the frames.
 fn refuse_air(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     if args.strength.is_some() {
-        common.refuse_said("--strength", &["turbulence.strength"])?;
+        common.refuse_conflicts("--strength", &["turbulence.strength"])?;
     }
     let dir = args.dir.display();
     common.refuse_idle(|parameter| {

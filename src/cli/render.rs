@@ -63,7 +63,7 @@ const FRAMES: Frames = Frames { first: 1, last: 120, step: 1 };
 
 /// Runs the command.
 pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
-    args.refuse_said(common)?;
+    args.refuse_conflicts(common)?;
     let size = args.size.map(|Size([width, height])| format!("render.size=[{width}, {height}]"));
     let mut changes: Vec<String> = size.into_iter().collect();
     if args.samples.is_some() || args.noise.is_some() {
@@ -105,7 +105,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
 
 impl RenderArgs {
     /// Refuses overrides of keys that options set.
-    fn refuse_said(&self, common: &Common) -> Result<(), CliError> {
+    fn refuse_conflicts(&self, common: &Common) -> Result<(), CliError> {
         let traced = ["render.medium.scattering", "render.medium.paths"];
         let options: [(&str, bool, &[&str]); 4] = [
             ("--size", self.size.is_some(), &["render.size"]),
@@ -114,7 +114,7 @@ impl RenderArgs {
             ("--denoise", self.denoise, &["render.medium.denoise"]),
         ];
         let mut given = options.into_iter().filter(|(_, is_given, _)| *is_given);
-        given.try_for_each(|(option, _, paths)| common.refuse_said(option, paths))
+        given.try_for_each(|(option, _, paths)| common.refuse_conflicts(option, paths))
     }
 
     /// Refuses to smooth the noise of pictures that have none.

@@ -22,7 +22,7 @@ pub struct RunFlow {
     /// Frames per second of the run.
     rate: f32,
     /// The frames around the last instant.
-    known: Vec<(u32, Faces)>,
+    loaded: Vec<(u32, Faces)>,
 }
 
 impl RunFlow {
@@ -47,7 +47,7 @@ impl RunFlow {
             ));
         }
         let (h, rate) = (scene.config.h, scene.time.frame_rate);
-        let flow = Self { folder, frames, h, rate, known: vec![] };
+        let flow = Self { folder, frames, h, rate, loaded: vec![] };
         // Those up to the first one at or after the last instant: a pass may take hours until it comes to them.
         let needed = flow.frames.list.partition_point(|&frame| frame < last) + 1;
         let mut least = 1.0_f64;
@@ -69,7 +69,7 @@ impl RunFlow {
     /// Gives the velocity at the start, which a run need not have written: that of `solver`.
     pub fn begin(&mut self, solver: &Solver) {
         if self.frames.list.first() != Some(&0) {
-            self.known = vec![(0, own(solver.layout(), solver.velocity()))];
+            self.loaded = vec![(0, own_planes(solver.layout(), solver.velocity()))];
         }
     }
 
@@ -88,16 +88,16 @@ impl RunFlow {
         // Before the first frame in the folder is the start.
         let below = above.checked_sub(1).map_or(0, |n| list[n]);
         let above = list.get(above).copied().unwrap_or(below);
-        self.known.retain(|(frame, _)| [below, above].contains(frame));
+        self.loaded.retain(|(frame, _)| [below, above].contains(frame));
         for frame in [below, above] {
-            if !self.known.iter().any(|(known, _)| *known == frame) {
+            if !self.loaded.iter().any(|(known, _)| *known == frame) {
                 let faces = self.read(frame, solver)?;
-                self.known.push((frame, faces));
+                self.loaded.push((frame, faces));
             }
         }
-        let of = |frame: u32| self.known.iter().find(|(known, _)| *known == frame).map(|(_, faces)| faces);
+        let of = |frame: u32| self.loaded.iter().find(|(known, _)| *known == frame).map(|(_, faces)| faces);
         let (Some(low), Some(high)) = (of(below), of(above)) else { unreachable!("both are read above") };
-        let mut between = own(solver.layout(), low);
+        let mut between = own_planes(solver.layout(), low);
         if above > below {
             let share = ((instant - f64::from(below)) / f64::from(above - below)) as f32;
             let own = solver.layout().own();
@@ -161,7 +161,7 @@ fn check_range(path: &Path, field: Field, array: &Array) -> Result<(), CliError>
 }
 
 /// The planes of the slab of `layout`, with the rest of the box untouched.
-fn own(layout: Layout, faces: &Faces) -> Faces {
+fn own_planes(layout: Layout, faces: &Faces) -> Faces {
     let own = layout.own();
     faces.each_ref().map(|from| {
         let mut to = vec![0.0; from.len()];

@@ -57,20 +57,27 @@ impl RunOptions {
     /// # Errors
     /// If an option differs from that of the resumed run, or if the run is beyond the last frame.
     pub fn of(args: &SimulateArgs, saved: Option<&Checkpoint>, usual: &Self) -> Result<Self, CliError> {
-        let known = Known { head: saved.map(|saved| &saved.head), out: &args.out };
-        let frames = known.option("frames", args.frames.map(|frames| frames.to_string()), |_, _| true)?;
-        let damaged = || known.refusal("is damaged: its options are none of this program");
-        let format = values(known.list("format", &args.format)?, &usual.format).ok_or_else(damaged)?;
+        let saved_options = Saved { head: saved.map(|saved| &saved.head), out: &args.out };
+        let frames =
+            saved_options.option("frames", args.frames.map(|frames| frames.to_string()), |_, _| true)?;
+        let damaged = || saved_options.refusal("is damaged: its options are none of this program");
+        let format =
+            values(saved_options.list("format", &args.format)?, &usual.format).ok_or_else(damaged)?;
         refuse_fields(args, &format)?;
-        let fields = known.list("fields", &args.fields)?;
-        let up = known.option("up", args.up.map(name), |a, b| a == b)?;
-        let precision = known.option("precision", args.precision.map(name), |a, b| a == b)?;
+        let fields = saved_options.list("fields", &args.fields)?;
+        let up = saved_options.option("up", args.up.map(name), |a, b| a == b)?;
+        let precision = saved_options.option("precision", args.precision.map(name), |a, b| a == b)?;
         let from =
-            known.option("mean-from", args.mean_from.map(|from| format!("{from:?}")), |a, b| a == b)?;
+            saved_options
+                .option("mean-from", args.mean_from.map(|from| format!("{from:?}")), |a, b| a == b)?;
         // Neither changes a file that is written already.
-        let every =
-            known.option("checkpoint-every", args.checkpoint_every.map(|n| n.to_string()), |_, _| true)?;
-        let steady = known.option("steady", args.steady.map(|share| format!("{share:?}")), |_, _| true)?;
+        let every = saved_options.option(
+            "checkpoint-every",
+            args.checkpoint_every.map(|n| n.to_string()),
+            |_, _| true,
+        )?;
+        let steady =
+            saved_options.option("steady", args.steady.map(|share| format!("{share:?}")), |_, _| true)?;
         let frames = frames.map(|text| text.parse()).transpose().map_err(|_| damaged())?;
         let options = Self {
             frames: frames.unwrap_or(usual.frames),
@@ -85,8 +92,8 @@ impl RunOptions {
             steady: steady.map(|share| share.parse()).transpose().map_err(|_| damaged())?,
             has_ended: false,
         };
-        known.check_end(options.frames)?;
-        Ok(Self { has_ended: known.has_ended(&options), ..options })
+        saved_options.check_end(options.frames)?;
+        Ok(Self { has_ended: saved_options.has_ended(&options), ..options })
     }
 
     /// Refuses options of volumes where none is written, and a step between frames of which none is. `up` names the option of the axis.
@@ -137,12 +144,12 @@ fn refuse_fields(args: &SimulateArgs, format: &[Format]) -> Result<(), CliError>
 }
 
 /// Options of the resumed run, if there is one.
-struct Known<'a> {
+struct Saved<'a> {
     head: Option<&'a Head>,
     out: &'a Path,
 }
 
-impl Known<'_> {
+impl Saved<'_> {
     fn refusal(&self, what: &str) -> CliError {
         CliError::Request(format!("{}/checkpoint {what}", self.out.display()))
     }

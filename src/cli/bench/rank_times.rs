@@ -28,7 +28,7 @@ const BOXES: [(bool, [usize; 3]); 3] =
 
 /// The mean of a step's time and traffic on one rank; times in seconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mine {
+struct RankCost {
     /// Whole step.
     wall: f64,
     /// Computing and waiting of each stage.
@@ -41,14 +41,14 @@ struct Mine {
 /// A step, with the transfers of each stage.
 type Timed = (StepStats, Vec<Transfers>);
 
-/// Values of [`Mine`] as sent.
+/// Values of [`RankCost`] as sent.
 const VALUES: usize = 3 + 2 * Stage::ALL.len();
 
 /// A box on a number of ranks.
-struct Shared {
+struct RankRun {
     growing: bool,
     dims: Dims,
-    of: Vec<Mine>,
+    ranks: Vec<RankCost>,
 }
 
 /// Runs the command on all ranks; the first reports.
@@ -70,9 +70,9 @@ pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<()
     let mut found = Vec::new();
     for (n, (growing, size, case)) in cases.iter().enumerate() {
         let dims = case.scene.config.dims;
-        progress.update(n as u32, &format!("{} on {size} ranks", named(dims)));
-        if let Some(of) = measure(case, *size, args.steps, comm, interrupt::catch())? {
-            found.push(Shared { growing: *growing, dims, of });
+        progress.update(n as u32, &format!("{} on {size} ranks", size_text(dims)));
+        if let Some(ranks) = measure(case, *size, args.steps, comm, interrupt::catch())? {
+            found.push(RankRun { growing: *growing, dims, ranks });
         }
     }
     drop(progress);
@@ -80,10 +80,10 @@ pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<()
         return Ok(());
     }
     let messages = count_messages(&cases[0].2.scene)?;
-    let costs = Costs::fit(&found.iter().map(Shared::sample).collect::<Vec<_>>());
+    let costs = Costs::fit(&found.iter().map(RankRun::sample).collect::<Vec<_>>());
     let scene = &cases[0].2.scene;
     args.say(&table(&found, threads))?;
-    if let Some(shared) = found.iter().rfind(|shared| !shared.growing && shared.of.len() > 1) {
+    if let Some(shared) = found.iter().rfind(|shared| !shared.growing && shared.ranks.len() > 1) {
         args.say(&shared.stages())?;
     }
     if let Some(costs) = &costs {
@@ -96,7 +96,7 @@ pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<()
         "scene": super::scene_name(args),
         "ranks": comm.size(),
         "threads_of_rank": threads,
-        "runs": found.iter().map(Shared::json).collect::<Vec<_>>(),
+        "runs": found.iter().map(RankRun::json).collect::<Vec<_>>(),
         "messages_per_step": messages.json(),
         "model": costs.map(|costs| costs.json()),
         "projection": costs.map(|costs| {
@@ -154,14 +154,14 @@ fn measure(
     steps: u32,
     comm: &Arc<dyn Comm>,
     cancel: &AtomicBool,
-) -> Result<Option<Vec<Mine>>, CliError> {
+) -> Result<Option<Vec<RankCost>>, CliError> {
     if comm.rank() >= size {
         return Ok(None);
     }
     let ranks = Arc::new(Metered::new(comm.clone(), size));
     let steps = timed_steps(case, &ranks, WARM_UP, steps, cancel)?;
     let mut all = vec![[0.0; VALUES]; size];
-    all[comm.rank()] = Mine::of(&steps).values();
+    all[comm.rank()] = RankCost::of(&steps).values();
     if comm.rank() > 0 {
         comm.transfer(&[(0, cast_slice(&all[comm.rank()]))], &mut []);
         return Ok(None);
@@ -174,7 +174,7 @@ fn measure(
         .collect();
     comm.transfer(&[], &mut receives);
     drop(receives);
-    Ok(Some(all.iter().map(Mine::from_values).collect()))
+    Ok(Some(all.iter().map(RankCost::from_values).collect()))
 }
 
 /// The statistics and transfers of each of some steps, after others.
@@ -209,7 +209,7 @@ fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
         let cancel = AtomicBool::new(false);
         let mut messages = ThreadRanks::run(ranks, |comm| {
             let ranks = Arc::new(Metered::new(comm, ranks));
-            timed_steps(&case, &ranks, 2, 1, &cancel).map(|steps| Mine::of(&steps).messages)
+            timed_steps(&case, &ranks, 2, 1, &cancel).map(|steps| RankCost::of(&steps).messages)
         });
         // The second has neighbours on both sides.
         Ok((ranks as f64, planes as f64, messages.swap_remove(1)?))
@@ -217,7 +217,7 @@ fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
     Ok(Messages::of([count(3, 8)?, count(5, 8)?, count(3, 16)?]))
 }
 
-impl Mine {
+impl RankCost {
     /// The median of the times, and the mean of the traffic.
     fn of(steps: &[Timed]) -> Self {
         let median = |time: &dyn Fn(&Timed) -> f64| Spread::of(steps.iter().map(time).collect()).median;
@@ -265,7 +265,7 @@ impl Mine {
 }
 
 /// Mean and greatest of a number of each rank.
-fn mean_and_most(of: &[Mine], value: impl Fn(&Mine) -> f64) -> [f64; 2] {
+fn mean_and_most(of: &[RankCost], value: impl Fn(&RankCost) -> f64) -> [f64; 2] {
     let sum: f64 = of.iter().map(&value).sum();
     [sum / of.len() as f64, of.iter().map(value).fold(0.0, f64::max)]
 }
@@ -275,33 +275,33 @@ fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 1.0 }
 }
 
-fn named(dims: Dims) -> String {
+fn size_text(dims: Dims) -> String {
     format!("{}x{}x{}", dims.nx, dims.ny, dims.nz)
 }
 
-impl Shared {
+impl RankRun {
     /// Time of a step, that of the slowest rank \[s\].
     fn wall(&self) -> f64 {
-        mean_and_most(&self.of, |of| of.wall)[1]
+        mean_and_most(&self.ranks, |of| of.wall)[1]
     }
 
     /// Computing of the slowest rank over the mean, and the share of the time that is waited.
     fn imbalance(&self) -> [f64; 2] {
-        let [mean, most] = mean_and_most(&self.of, Mine::worked);
-        let [waited, _] = mean_and_most(&self.of, Mine::waited);
-        [ratio(most, mean), waited / mean_and_most(&self.of, |of| of.wall)[0].max(1e-12)]
+        let [mean, most] = mean_and_most(&self.ranks, RankCost::worked);
+        let [waited, _] = mean_and_most(&self.ranks, RankCost::waited);
+        [ratio(most, mean), waited / mean_and_most(&self.ranks, |of| of.wall)[0].max(1e-12)]
     }
 
     /// Traffic of the rank that sends most.
     fn sent(&self) -> [f64; 2] {
-        [mean_and_most(&self.of, |of| of.bytes)[1], mean_and_most(&self.of, |of| of.messages)[1]]
+        [mean_and_most(&self.ranks, |of| of.bytes)[1], mean_and_most(&self.ranks, |of| of.messages)[1]]
     }
 
     /// For the fit: what one rank computes, and the rest of the slowest rank's time.
     fn sample(&self) -> Sample {
         let [bytes, messages] = self.sent();
-        let cells = self.dims.cells() as f64 / self.of.len() as f64;
-        let [work, _] = mean_and_most(&self.of, Mine::worked);
+        let cells = self.dims.cells() as f64 / self.ranks.len() as f64;
+        let [work, _] = mean_and_most(&self.ranks, RankCost::worked);
         Sample { cells, messages, bytes, work, wait: (self.wall() - work).max(0.0) }
     }
 
@@ -309,8 +309,8 @@ impl Shared {
     fn stages(&self) -> String {
         let mut text = format!(
             "\n{} on {} ranks\n{:<16}  {:>9}  {:>8}  {:>10}  {:>8}\n",
-            named(self.dims),
-            self.of.len(),
+            size_text(self.dims),
+            self.ranks.len(),
             "stage",
             "work [ms]",
             "max/mean",
@@ -318,8 +318,8 @@ impl Shared {
             "max/mean"
         );
         for stage in Stage::ALL {
-            let [work, most] = mean_and_most(&self.of, |of| of.work[stage as usize]);
-            let [wait, longest] = mean_and_most(&self.of, |of| of.wait[stage as usize]);
+            let [work, most] = mean_and_most(&self.ranks, |of| of.work[stage as usize]);
+            let [wait, longest] = mean_and_most(&self.ranks, |of| of.wait[stage as usize]);
             text += &format!(
                 "{:<16}  {:>9.2}  {:>8.2}  {:>10.2}  {:>8.2}\n",
                 stage.name(),
@@ -338,8 +338,8 @@ impl Shared {
         let stages: serde_json::Map<String, Value> = Stage::ALL
             .iter()
             .map(|&stage| {
-                let [work, most_work] = mean_and_most(&self.of, |of| of.work[stage as usize]);
-                let [wait, most_wait] = mean_and_most(&self.of, |of| of.wait[stage as usize]);
+                let [work, most_work] = mean_and_most(&self.ranks, |of| of.work[stage as usize]);
+                let [wait, most_wait] = mean_and_most(&self.ranks, |of| of.wait[stage as usize]);
                 let times = json!({
                     "work_ms": { "mean": 1e3 * work, "most": 1e3 * most_work },
                     "wait_ms": { "mean": 1e3 * wait, "most": 1e3 * most_wait },
@@ -348,7 +348,7 @@ impl Shared {
             })
             .collect();
         json!({
-            "ranks": self.of.len(),
+            "ranks": self.ranks.len(),
             "cells": self.dims.array(),
             "scaling": if self.growing { "weak" } else { "strong" },
             "ms_per_step": 1e3 * self.wall(),
@@ -362,7 +362,7 @@ impl Shared {
 }
 
 /// Strong and weak scaling.
-fn table(found: &[Shared], threads: usize) -> String {
+fn table(found: &[RankRun], threads: usize) -> String {
     let mut text = format!(
         "boxes full of smoke, threads of each rank: {threads}; traffic of the rank that sends most\n\
          {:<14}  {:>6}  {:>5}  {:>8}  {:>7}  {:>10}  {:>6}  {:>8}  {:>9}  {:>8}\n",
@@ -379,19 +379,19 @@ fn table(found: &[Shared], threads: usize) -> String {
     );
     let mut alone = None;
     for shared in found {
-        if shared.of.len() == 1 {
+        if shared.ranks.len() == 1 {
             alone = Some(shared.wall());
         }
-        let (ranks, wall) = (shared.of.len() as f64, shared.wall());
+        let (ranks, wall) = (shared.ranks.len() as f64, shared.wall());
         let efficiency = alone.map(|alone| if shared.growing { alone / wall } else { alone / wall / ranks });
         let speedup = efficiency.map_or_else(|| "-".into(), |share| format!("{:.2}", share * ranks));
         let [imbalance, waited] = shared.imbalance();
         let [bytes, messages] = shared.sent();
         text += &format!(
             "{:<14}  {:>6}  {:>5}  {:>8.1}  {speedup:>7}  {:>10}  {:>5.1}%  {imbalance:>8.2}  {:>9.2}  {messages:>8.0}\n",
-            named(shared.dims),
+            size_text(shared.dims),
             if shared.growing { "weak" } else { "strong" },
-            shared.of.len(),
+            shared.ranks.len(),
             1e3 * wall,
             efficiency.map_or_else(|| "-".into(), |share| format!("{:.0} %", 100.0 * share)),
             100.0 * waited,
@@ -448,8 +448,8 @@ fn projected(scene: &Scene, costs: &Costs, messages: &Messages) -> Vec<Projected
 }
 
 /// The model and what it says about many ranks.
-fn projection(scene: &Scene, costs: &Costs, messages: &Messages, found: &[Shared]) -> String {
-    let error = |shared: &Shared| {
+fn projection(scene: &Scene, costs: &Costs, messages: &Messages, found: &[RankRun]) -> String {
+    let error = |shared: &RankRun| {
         let Sample { cells, messages, bytes, .. } = shared.sample();
         let [work, wait] = costs.step(cells, messages, bytes);
         ((work + wait) / shared.wall() - 1.0).abs()
@@ -478,7 +478,7 @@ fn projection(scene: &Scene, costs: &Costs, messages: &Messages, found: &[Shared
     for row in projected(scene, costs, messages) {
         text += &format!(
             "{:<16}  {:>6}  {:>5}  {:>10.0}  {:>9.0}%  {:>9.1}\n",
-            named(row.dims),
+            size_text(row.dims),
             if row.growing { "weak" } else { "strong" },
             row.ranks,
             1e3 * (row.times[0] + row.times[1]),
