@@ -1,4 +1,4 @@
-//! Arguments of every command as tables for `docs/command.md`, made from the declarations that parse them.
+//! Arguments of every command as tables for `docs/command.md`, generated from the declarations that parse them.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use clap::{Arg, CommandFactory};
 
 use super::Args;
 
-/// Heading of the part of the page that is generated; it is the last one.
+/// Heading of the generated part of the page, which is the last one.
 const HEADING: &str = "## Arguments\n";
 
-/// The generated part of the page.
+/// Returns the generated part of the page.
 fn page() -> String {
     let mut command = Args::command();
     command.build();
@@ -32,7 +32,7 @@ fn page() -> String {
 
 const HEAD: &str = "| argument | is | default |\n|---|---|---|\n";
 
-/// A row of the table; none for `--help` and `--version`.
+/// Returns a row of the table; none for `--help` and `--version`.
 fn row(argument: &Arg) -> Option<String> {
     if ["help", "version"].contains(&argument.get_id().as_str()) {
         return None;
@@ -56,7 +56,7 @@ fn row(argument: &Arg) -> Option<String> {
     let default = argument.get_default_values().iter().map(|value| value.to_string_lossy());
     let mut default = default.collect::<Vec<_>>().join(",");
     let mut help = help.as_str();
-    // Defaults that depend on other things are a part of the text.
+    // Defaults that depend on other arguments are part of the text.
     if let Some((text, rest)) = help.split_once(" [default: ") {
         (help, default) = (text, rest.trim_end_matches(']').to_owned());
     } else if !default.is_empty() && argument.get_action().takes_values() {

@@ -4,7 +4,8 @@
 //! until the smoke has spread. Then each step is as long as the CFL limit allows for one substep, so the work
 //! per cell is the same for every size.
 //!
-//! On several ranks (`bench/rank_times.rs`) each box is full of smoke and is shared by one rank, two, four and so on up to all.
+//! On several ranks (`bench/rank_times.rs`) each box is full of smoke, and one, two, four and so on up to all
+//! ranks share it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -109,7 +110,7 @@ impl BenchArgs {
         self.json.is_some() && !self.prints_json()
     }
 
-    /// Prints a part of the table, unless JSON takes its place.
+    /// Prints a part of the table, unless JSON is printed in its place.
     fn say(&self, text: &str) -> Result<(), CliError> {
         if self.prints_json() { Ok(()) } else { say(text) }
     }
@@ -122,8 +123,8 @@ struct Case {
     scene: Scene,
 }
 
-/// The scene that is timed unless another is named. It stays as it is, so that times of different versions compare, whatever the
-/// built-in scenes become.
+/// Default scene. It never changes, unlike the built-in scenes, so that times of different versions can be
+/// compared.
 const STILL_AIR: &str = include_str!("bench/still_air.toml");
 
 fn scene_name(args: &BenchArgs) -> &str {
@@ -206,7 +207,7 @@ impl Case {
     }
 }
 
-/// Fills every cell with some of every colour.
+/// Fills every cell with smoke of every colour.
 fn fill(solver: &mut Solver, extent: [f32; 3]) -> Result<(), CliError> {
     let size = extent.into_iter().fold(0.0, f32::max);
     let center = extent.map(|e| 0.5 * e);
@@ -257,12 +258,12 @@ impl Spread {
 }
 
 impl Measured {
-    /// Number of cells of smoke: of all cells, unless the smoke is finer than the velocity.
+    /// Returns the number of cells of smoke, which may be finer than those of the velocity.
     fn count(&self) -> f64 {
         (f64::from(self.cells) * self.detail as f64).powi(3)
     }
 
-    /// Nanoseconds per cell of smoke; `time` selects a time of a step \[s\].
+    /// Returns nanoseconds per cell of smoke; `time` selects a time of a step \[s\].
     fn ns(&self, time: impl Fn(&StepStats) -> f64) -> Spread {
         let cells = self.count();
         Spread::of(self.steps.iter().map(|step| time(step) * 1e9 / cells).collect())
@@ -280,7 +281,7 @@ impl Measured {
         self.bytes as f64 / self.count()
     }
 
-    /// Nanoseconds per cell that the memory traffic alone would take.
+    /// Returns the nanoseconds per cell that the memory traffic alone would take.
     fn floor_ns(&self, stage: Stage) -> Option<f64> {
         traffic::bytes(stage).map(|bytes| bytes / self.bandwidth * 1e9)
     }
@@ -311,7 +312,7 @@ impl Measured {
         table
     }
 
-    /// Largest value over all steps of max |∇·u| h / max |u| after the projection.
+    /// Returns the largest max |∇·u| h / max |u| after the projection of any step.
     fn divergence_left(&self) -> f64 {
         self.steps.iter().map(|step| f64::from(step.divergence_after)).fold(0.0, f64::max)
     }

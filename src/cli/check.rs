@@ -42,7 +42,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
             let slabs = slabs.map_err(|what| CliError::Request(format!("--ranks: {what}")))?;
             let mut lines = lines(&scene, args.frames).to_vec();
             if let Some(slabs) = &slabs {
-                // The run is elsewhere, so the memory of this machine says nothing.
+                // The run is on other machines, so the memory of this one does not matter.
                 lines.retain(|(what, _)| *what != "cost");
                 lines.push(("cost", format!("about {} in one process", memory::human(scene.memory()))));
                 lines.push(("ranks", slabs.line()));
@@ -72,8 +72,8 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Loads the scene, reads the values of its initial fields once, and tries its sides up to the last of the frames: a run would fail on a NaN
-/// among them.
+/// Loads the scene, and evaluates its initial fields once and its sides up to the last frame: a run would
+/// fail on a NaN among them.
 fn scene(args: &CheckArgs, common: &Common) -> Result<Scene, CliError> {
     let share = args.ranks.map_or(common.share, |ranks| Share::elsewhere(ranks.into()));
     let scene = Common { share, ..common.clone() }.scene(&args.scene, &[])?;
@@ -114,12 +114,12 @@ fn box_of(scene: &Scene) -> String {
     format!("{nx} x {ny} x {nz} cells of {} m: {x} x {y} x {z} m{smoke}", scene.config.h)
 }
 
-/// Rounds a product to the seven digits that f32 keeps of it: 0.72, not 0.71999997.
+/// Rounds a product to the seven digits of an f32: 0.72, not 0.71999997.
 fn rounded(x: f32) -> f64 {
     format!("{x:.6e}").parse().unwrap_or_else(|_| x.into())
 }
 
-/// The rule of a box that follows its smoke, with the memory of the solver at the start and at most.
+/// Describes the rule of a box that follows its smoke, with the memory of the solver at the start and at most.
 fn follow(scene: &Scene) -> String {
     let (config, follow) = (&scene.config, scene.config.follow);
     if !follow.on {

@@ -1,11 +1,12 @@
 //! Checkpoints: the state of a run after a step, in one file. A run resumed from it has the same bits.
 //!
-//! A line of magic, the version of the format (u32), the length of a JSON head (u32) and the head, the state of the solver, the
-//! sums of means over time, and the CRC-32 of all that. The head says which scene it is, by a hash for each part of it, how far
-//! the run is, how long its tables are, and what means there are.
+//! The file has a line of magic, the version of the format (u32), the length of a JSON head (u32), the head,
+//! the state of the solver, the sums of means over time, and the CRC-32 of all these. The head identifies the
+//! scene by a hash of each part, and lists the finished frames and steps, the lengths of the tables, and the
+//! means.
 //!
-//! Several ranks write one at the same time, each the planes of its slab, and read it likewise: no rank passes on the fields of
-//! another. The file has the bytes of one process.
+//! Several ranks write the file at the same time, each the planes of its slab, and read it in the same way:
+//! no rank passes on the fields of another. The bytes are those of one process.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Write as _};
@@ -27,7 +28,7 @@ use crate::solver::{Solver, StateError};
 
 const MAGIC: &[u8] = b"updraft checkpoint\n";
 
-/// The format of checkpoints; another for each change of what a solver keeps.
+/// Version of the format, raised with each change of the state of a solver.
 const VERSION: u32 = 4;
 
 /// Longest valid head \[bytes\].
@@ -39,7 +40,7 @@ const CHUNK: usize = 1 << 20;
 /// Bytes of a sum.
 const SUM: u64 = 8;
 
-/// A rank's file, its parts and those ends that the first rank has to write.
+/// A rank's file, its parts, and the ends that the first rank has to write for it.
 type Written = (File, Vec<Part>, Vec<End>);
 
 /// Progress of a run, and hashes of its scene.
@@ -53,7 +54,7 @@ pub struct Head {
     pub frame: u32,
     /// Steps after that frame.
     pub step: u32,
-    /// Whether smoke moved through the flow of another run, as `updraft detail` lets it.
+    /// Whether smoke moves through the flow of another run, as in `updraft detail`.
     #[serde(default)]
     pub has_given_flow: bool,
     /// Options of its output, as [`RunOptions`](super::run_options::RunOptions) reads it.
@@ -70,12 +71,12 @@ pub struct Checkpoint {
     /// Its head.
     pub head: Head,
     path: PathBuf,
-    /// Positioned at the state of the solver.
+    /// The file, positioned at the state of the solver.
     state: BufReader<File>,
 }
 
 impl Head {
-    /// Of a run of `scene` that takes no means yet.
+    /// Makes the head for a run of `scene`, without means.
     pub fn new(scene: &Scene, frame: u32, step: u32, tables: BTreeMap<String, u64>) -> Self {
         let program = env!("CARGO_PKG_VERSION").into();
         let (has_given_flow, options) = (false, BTreeMap::new());
@@ -83,8 +84,9 @@ impl Head {
     }
 }
 
-/// Writes a checkpoint that survives the loss of power: in place of the last one only when all of it is on the disk. Each of several ranks
-/// writes its own parts into the file that the first makes. An error of any of them is that of all.
+/// Writes a checkpoint. It replaces the last one only after all of it is on the disk, so that a loss of power
+/// leaves one of them intact. Each of several ranks writes its own parts into the file that the first makes.
+/// An error of any rank is returned on all.
 pub fn write(
     path: &Path,
     head: &Head,
@@ -96,14 +98,15 @@ pub fn write(
         .and_then(|written| written.map_or(Ok(()), Aside::keep_durably))
 }
 
-/// Writes the whole file under a temporary name, which the first rank gets.
+/// Writes the whole file under a temporary name, and returns that on the first rank.
 fn write_parts(
     path: &Path,
     head: &Head,
     solver: &mut Solver,
     means: &mut [&mut Mean],
 ) -> io::Result<Option<Aside>> {
-    // A name of its own for each checkpoint: machines may remember which file had the name of the last one.
+    // Each checkpoint has another temporary name: machines may have cached the file that had the name of the
+    // last one.
     let step = (!solver.is_alone()).then(|| solver.stats().step);
     let begun = match solver.is_first_rank() {
         true => {
@@ -171,8 +174,9 @@ fn write_own(
     file.finish()
 }
 
-/// Brings what other ranks leave to the first into the file, and waits until the parts are on the disk. Returns the parts of all on
-/// the first rank. It calls for messages in any case, because the others wait for them.
+/// Writes the ends that other ranks have sent to the first, and waits until the parts are on the disk.
+/// Returns the parts of all ranks on the first. It exchanges messages even after an error, because the other
+/// ranks wait for them.
 fn join(written: io::Result<Written>, solver: &Solver) -> io::Result<(File, Vec<Part>)> {
     let (file, parts, ends) = match written {
         Ok((file, parts, ends)) => (Ok(file), parts, ends),
@@ -203,7 +207,7 @@ fn end((mut file, parts): (File, Vec<Part>)) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The first error of any rank on all ranks.
+/// Returns the first error of any rank on all ranks.
 fn agree<T>(solver: &Solver, mine: io::Result<T>) -> io::Result<T> {
     if solver.is_alone() {
         return mine;
@@ -218,7 +222,7 @@ fn agree<T>(solver: &Solver, mine: io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Says why a rank cannot open the file that the first one has made.
+/// Explains why a rank cannot open the file that the first one has made.
 fn unshared(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::other(
@@ -228,13 +232,14 @@ fn unshared(error: io::Error) -> io::Error {
     }
 }
 
-/// Name of a mean, and its number of sums.
+/// Returns the name of a mean, and its number of sums.
 fn describe(mean: &mut &mut Mean) -> (String, u64) {
     (mean.name.clone(), mean.len() as u64)
 }
 
 impl Checkpoint {
-    /// Opens the checkpoint at `path`, if it exists, and reads all of it once to verify the checksum, each of several ranks a share of it.
+    /// Opens the checkpoint at `path`, if it exists. Reads all of it once to verify the checksum, each of
+    /// several ranks a share.
     pub fn open(path: &Path, comm: Option<&dyn Comm>) -> Result<Option<Self>, CliError> {
         let file = match foreign::open(path) {
             Ok(file) => Some(file),
@@ -289,15 +294,15 @@ impl Checkpoint {
         let program = env!("CARGO_PKG_VERSION");
         if head.program != program {
             return Err(format!(
-                "was written by updraft {} and this is {program}: the rest would not be the same run",
+                "was written by updraft {} and this is {program}; continue with that version, or begin the run anew",
                 head.program
             ));
         }
         Ok(Self { head, path: path.to_owned(), state: file })
     }
 
-    /// Refuses a checkpoint of a scene other than `scene`, with the `remedy`. `initial` says whether the initial fields must
-    /// match too.
+    /// Fails if the checkpoint is of another scene than `scene`; the message ends with the `remedy`.
+    /// `initial` tells whether the initial fields must match too.
     pub fn check(&self, scene: &Scene, initial: bool, remedy: &str) -> Result<(), CliError> {
         let wanted = hashes(scene);
         let differs = |part: &&String| {
@@ -313,12 +318,12 @@ impl Checkpoint {
         ))
     }
 
-    /// Restores its state into `solver`.
+    /// Restores the state of the solver.
     pub fn restore(&mut self, solver: &mut Solver) -> Result<(), CliError> {
         solver.load(&mut self.state).map_err(|error| refusal(&self.path, &format!("does not fit: {error}")))
     }
 
-    /// After that: puts its sums into `means`, which must be the same ones.
+    /// Restores the sums of `means`, which must be the same ones. Call it after [`restore`](Self::restore).
     pub fn restore_means(&mut self, means: &mut [&mut Mean]) -> Result<(), CliError> {
         let wanted: Vec<(String, u64)> = means.iter_mut().map(describe).collect();
         if wanted != self.head.means {
@@ -364,7 +369,7 @@ fn check_sum(file: &mut File, length: u64, comm: Option<&dyn Comm>) -> io::Resul
     let [rank, size] = comm.map_or([0, 1], |comm| [comm.rank(), comm.size()].map(|n| n as u128));
     let [start, end] = [rank, rank + 1].map(|n| (u128::from(length) * n / size) as u64);
     let mine = sum_of(file, start, end);
-    // The others wait for it in any case.
+    // The other ranks wait for this share, even after an error.
     let part =
         mine.as_ref().map_or(Part::default(), |&sum| Part { start, length: end - start, sum: sum.into() });
     let parts = comm.map_or_else(|| vec![part], |comm| of_all(comm, part));
@@ -375,7 +380,7 @@ fn check_sum(file: &mut File, length: u64, comm: Option<&dyn Comm>) -> io::Resul
     Ok(part_file::checksum(parts)? == (length, u32::from_le_bytes(written)))
 }
 
-/// The CRC-32 of the bytes `start..end` of a file.
+/// Returns the CRC-32 of the bytes `start..end` of a file.
 fn sum_of(file: &mut File, start: u64, end: u64) -> io::Result<u32> {
     file.seek(SeekFrom::Start(start))?;
     let (mut left, mut sum, mut chunk) = (end - start, crc32fast::Hasher::new(), vec![0; CHUNK]);
@@ -388,7 +393,7 @@ fn sum_of(file: &mut File, start: u64, end: u64) -> io::Result<u32> {
     Ok(sum.finalize())
 }
 
-/// The parts in which two scenes give a run other numbers.
+/// Lists the parts of two scenes whose differences change the numbers of a run.
 pub fn differences(one: &Scene, other: &Scene) -> Vec<String> {
     let [one, other] = [one, other].map(hashes);
     one.into_iter().filter(|(part, hash)| other.get(part) != Some(hash)).map(|(part, _)| part).collect()
@@ -412,7 +417,7 @@ fn hashes(scene: &Scene) -> BTreeMap<String, String> {
     parts.into_iter().map(|(name, part)| (name.to_owned(), hash(part))).collect()
 }
 
-/// FNV-1a of the debug format of a value, which has every digit of its numbers.
+/// Returns the FNV-1a hash of the debug format of a value, which has every digit of its numbers.
 fn hash(value: &dyn Debug) -> String {
     struct Hash(u64);
     impl fmt::Write for Hash {
@@ -490,7 +495,7 @@ mod tests {
         assert!(message(Checkpoint::open(&path, None)).contains("written by updraft 0.0.9"));
     }
 
-    /// A run with means over time of fields and of a probe. Its fields fill several blocks of a file.
+    /// Begins a run with means over time of fields and of a probe. Its fields fill several blocks of a file.
     fn begin_run(comm: Option<Arc<dyn Comm>>) -> (Scene, Solver, FieldMeans, Mean) {
         let scene = scene(&["domain.cells=[40, 44, 41]", "domain.voxel=0.03", "solver.threads=1"]);
         let solver = scene.solver_on(comm).unwrap();
@@ -563,7 +568,7 @@ mod tests {
         assert!(refused.iter().all(|text| text.contains("damaged")), "{refused:?}");
     }
 
-    /// The folder of the second rank is another one than that of the first.
+    /// The second rank writes to another folder than the first.
     #[test]
     fn an_error_of_one_rank_is_that_of_all_and_leaves_the_last_checkpoint() {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -582,8 +587,8 @@ mod tests {
         assert!(refused.iter().all(|text| text.contains("not the same file for all ranks")), "{refused:?}");
     }
 
-    /// Runs for `UPDRAFT_FUZZ_SECONDS` (1 by default). Every second input gets a valid checksum, so that what is
-    /// behind it is reached.
+    /// Runs for `UPDRAFT_FUZZ_SECONDS` (1 by default). Every second input gets a valid checksum, so that the
+    /// code after the check is reached.
     #[test]
     fn mutated_checkpoints_are_taken_or_refused() {
         use mutate::{Chance, mutated};

@@ -21,7 +21,7 @@ pub enum CliError {
     /// The command line is invalid.
     #[error("{0}")]
     Request(String),
-    /// An output file exists already, or a folder is not writable; found before any work.
+    /// An output file exists already, or a folder is not writable. Checked before any work.
     #[error("{}", with_option(.0))]
     Target(OutputError),
     /// A file could not be written.
@@ -47,12 +47,12 @@ pub enum CliError {
     /// Standard output is closed.
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),
-    /// A signal stopped the run; the text says what was done until then.
+    /// A signal stopped the run; the text tells its progress.
     #[error("stopped: {0}")]
     Stopped(String),
 }
 
-/// The text of an error, with the option that lets the command overwrite.
+/// Returns the text of an error, with the option that lets the command overwrite.
 fn with_option(error: &OutputError) -> String {
     match error {
         OutputError::Exists(path) => {
@@ -63,12 +63,12 @@ fn with_option(error: &OutputError) -> String {
 }
 
 impl CliError {
-    /// 2 if the request was wrong, 1 if the run failed.
+    /// Returns 2 if the request was wrong, 1 if the run failed.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
 
-    /// As [`exit_code`](Self::exit_code), as a number.
+    /// Returns the [`exit_code`](Self::exit_code) as a number.
     pub(super) fn code(&self) -> u8 {
         match self {
             Self::Scene(_) | Self::Request(_) | Self::Target(_) => 2,

@@ -8,10 +8,10 @@ use crate::foreign::on_one_line;
 use crate::parameter::Parameter;
 use crate::scene::{OverrideKey, Scene, SceneError, Share, override_keys};
 
-/// Most threads of a command.
+/// Greatest number of threads of a command.
 pub const MOST_THREADS: u16 = crate::solver::MOST_THREADS as u16;
 
-/// Arguments of every command, and the defaults of [`Defaults`](super::defaults::Defaults) that are no arguments.
+/// Arguments of every command, and those [`Defaults`](super::defaults::Defaults) that are no arguments.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Common {
     /// Override a key of the scene, for example --set fluid.vorticity=0.5 or --set source.0.emit.red=8
@@ -33,7 +33,7 @@ pub struct Common {
     /// The file of the defaults.
     #[arg(skip)]
     pub config: Option<std::path::PathBuf>,
-    /// Number of overrides that come from it; they are the first.
+    /// Number of overrides from that file; they are the first.
     #[arg(skip)]
     pub sets_of_config: usize,
     /// Scene of the window and of `render` if none is named.
@@ -54,16 +54,16 @@ pub struct Common {
     /// The ranks that share the run.
     #[arg(skip)]
     pub comm: Option<Arc<dyn Comm>>,
-    /// Threads of each rank, unless the scene or `--threads` says how many.
+    /// Threads of each rank, unless the scene or `--threads` sets them.
     #[arg(skip)]
     pub threads_of_rank: Option<usize>,
-    /// Division of the run and of this machine's memory among them.
+    /// Division of the run and of this machine's memory among the ranks.
     #[arg(skip)]
     pub share: Share,
 }
 
 impl Common {
-    /// The scene that is used if none is named.
+    /// Returns the scene that is used if none is named.
     pub fn default_scene(&self) -> &str {
         self.scene.as_deref().unwrap_or("plume")
     }
@@ -94,18 +94,19 @@ impl Common {
 }
 
 impl Common {
-    /// The overrides of the command line. Those of the configuration hold for every command, whether it can use them or not.
+    /// Returns the overrides of the command line, without those of the configuration, which hold for every
+    /// command even if it cannot use them.
     pub fn own_sets(&self) -> &[String] {
         self.set.get(self.sets_of_config..).unwrap_or_default()
     }
 
-    /// Without the overrides of the configuration of which no parameter `acts`.
+    /// Returns these arguments without the overrides of the configuration of which no parameter `acts`.
     pub fn with_sets_of_config(&self, acts: impl Fn(&Parameter) -> bool) -> Self {
         let mut common = self.clone();
         let (of_config, own) = self.set.split_at(self.sets_of_config.min(self.set.len()));
         let is_kept = |set: &&String| {
             let keys = override_keys(set);
-            // The scene refuses an unknown key.
+            // Unknown keys stay: the scene refuses them.
             let is_used =
                 |key: &OverrideKey| key.parameters.is_empty() || key.parameters.iter().any(|one| acts(one));
             keys.is_empty() || keys.iter().any(is_used)
@@ -116,7 +117,8 @@ impl Common {
         common
     }
 
-    /// Refuses an override of the command line that has no effect: `idle` says why a parameter has none in this command.
+    /// Fails if an override of the command line has no effect: `idle` returns the reason that a parameter has
+    /// none in this command.
     pub fn refuse_idle(&self, idle: impl Fn(&Parameter) -> Option<String>) -> Result<(), CliError> {
         for set in self.own_sets() {
             for key in override_keys(set) {
@@ -133,7 +135,7 @@ impl Common {
         Ok(())
     }
 
-    /// Refuses overrides of keys that `option` sets: it wins.
+    /// Fails if an override sets a key that `option` sets too: the option would win.
     pub fn refuse_conflicts(&self, option: &str, paths: &[&str]) -> Result<(), CliError> {
         self.refuse_idle(|parameter| {
             paths
@@ -142,7 +144,7 @@ impl Common {
         })
     }
 
-    /// Refuses overrides in a command that reads no scene.
+    /// Fails if there are overrides: the command reads no scene.
     pub fn refuse_sets(&self, instead: &str) -> Result<(), CliError> {
         match self.own_sets() {
             [] => Ok(()),
@@ -150,7 +152,7 @@ impl Common {
         }
     }
 
-    /// Refuses `--force` where no file is written; `instead` is the remedy.
+    /// Fails if there is `--force`: the command writes no file. `instead` is the remedy.
     pub fn refuse_force(&self, instead: &str) -> Result<(), CliError> {
         match self.force {
             true => {
@@ -160,7 +162,8 @@ impl Common {
         }
     }
 
-    /// Whether the fault of a scene lies in the configuration: it names the scene, or the scene is valid without its overrides.
+    /// Whether the error of a scene is due to the configuration: it names the scene, or the scene is valid
+    /// without its overrides.
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {
             SceneError::Missing { .. } => self.scene.as_deref() == Some(name),

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CliError;
 
-/// Whether this process leaves all lines to another.
+/// Whether this process prints no lines, because another one prints for it.
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// Leaves all lines to another process from now on, or none.
+/// Sets whether this process prints no lines.
 pub fn silence(on: bool) {
     SILENT.store(on, Ordering::Relaxed);
 }
 
-/// Whether this process leaves all lines to another.
+/// Whether this process prints no lines.
 pub fn is_silent() -> bool {
     SILENT.load(Ordering::Relaxed)
 }
@@ -23,8 +23,7 @@ pub fn report(error: &CliError) {
     tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
 }
 
-/// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe there must not
-/// end a run.
+/// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe must not end a run.
 pub fn tell(text: &str) {
     if is_silent() {
         return;
@@ -56,7 +55,7 @@ pub fn say_json(value: &serde_json::Value) -> Result<(), CliError> {
     say(&json_text(value))
 }
 
-/// Formats JSON on several lines. Numbers that come from single precision get as many digits as they have there: 0.05, not
+/// Formats JSON on several lines. Numbers in single precision get their own digits: 0.05, not
 /// 0.05000000074505806.
 pub fn json_text(value: &serde_json::Value) -> String {
     format!("{:#}\n", tidy(value.clone()))

@@ -1,4 +1,4 @@
-//! Defaults of a person or a machine: `updraft/config.toml` in the folder of configurations.
+//! Defaults of a user or a machine: `updraft/config.toml` in the folder of configurations.
 //!
 //! The file is `$XDG_CONFIG_HOME/updraft/config.toml`, by default in `~/.config`, on Windows in `%APPDATA%`.
 //! `UPDRAFT_CONFIG` names another one; empty means none. The command line overrides it, and
@@ -51,7 +51,7 @@ impl TryFrom<String> for Size {
 const KEYS: [&str; 7] = ["scene", "threads", "cpu", "log", "record_memory", "record_disk", "set"];
 
 impl Defaults {
-    /// Puts the defaults where the command line says nothing.
+    /// Fills in the defaults that the command line does not set.
     pub fn complete(self, common: &mut Common) {
         if common.threads.is_empty() {
             common.threads.extend(self.threads);
@@ -67,7 +67,7 @@ impl Defaults {
     }
 }
 
-/// Path of the file, if the system or `UPDRAFT_CONFIG` names one.
+/// Returns the path of the file, if the system or `UPDRAFT_CONFIG` names one.
 pub fn path() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("UPDRAFT_CONFIG") {
         return Some(PathBuf::from(named)).filter(|path| !path.as_os_str().is_empty());
@@ -78,10 +78,11 @@ pub fn path() -> Option<PathBuf> {
     Some(folder("XDG_CONFIG_HOME").or_else(of_windows).or_else(home)?.join("updraft").join("config.toml"))
 }
 
-/// Reads the file. A missing file has no defaults, nor has one in a folder that is none or is closed, unless `UPDRAFT_CONFIG` names it.
+/// Reads the file. There are no defaults if it is missing, lies below a file in place of a folder, or may not
+/// be read. These are errors only if `UPDRAFT_CONFIG` names the file.
 ///
 /// # Errors
-/// One line with the place: a file that cannot be read, an unknown key, a wrong type.
+/// One line with the place, if the file cannot be read, or has an unknown key or a wrong type.
 pub fn load() -> Result<Defaults, CliError> {
     let Some(path) = path() else { return Ok(Defaults::default()) };
     match foreign::text(&path, foreign::TEXT) {
@@ -93,7 +94,7 @@ pub fn load() -> Result<Defaults, CliError> {
     }
 }
 
-/// Whether an error means that there is no file: `HOME` may be `/dev/null`, or that of another person.
+/// Whether an error means that there is no file: `HOME` may be `/dev/null`, or that of another user.
 fn is_absence(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
 }
@@ -114,7 +115,7 @@ fn parse(text: &str, path: &Path) -> Result<Defaults, String> {
     }
 }
 
-/// Words the message of serde about an unknown key as those of scenes are.
+/// Words the message of serde about an unknown key like those of scenes.
 fn unknown_key(message: &str) -> Option<String> {
     let key = message.strip_prefix("unknown field `")?.split('`').next()?;
     let hint = match closest(key, KEYS) {

@@ -1,4 +1,4 @@
-//! `updraft doctor`: what this machine and this build have, what will be used, and why.
+//! `updraft doctor`: the properties of this machine and this build, the choices that follow, and their reasons.
 //!
 //! Each line of the report is a property with the words for people and the values for programs (`--json`).
 //! Exit code 2 means that a setting asks for something that cannot work here: `UPDRAFT_SIMD`, `UPDRAFT_LOG`,
@@ -35,7 +35,7 @@ struct Line {
     name: &'static str,
     words: String,
     value: Value,
-    /// The setting that cannot work.
+    /// Fault of a setting that cannot work.
     problem: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Line {
         Self { name, words: words.into(), value, problem: None }
     }
 
-    /// The line of a setting that cannot work.
+    /// Makes the line of a setting that cannot work.
     fn failed(name: &'static str, problem: String) -> Self {
         let (words, value) = (format!("cannot work: {problem}"), json!({ "error": problem }));
         Self { name, words, value, problem: Some(problem) }
@@ -124,7 +124,7 @@ fn processor() -> Line {
     Line::new("processor", format!("{name}, {count} threads"), json!({ "name": cpu, "threads": count }))
 }
 
-/// The instruction sets that kernels look for, and the level that they run at.
+/// Reports the instruction sets that kernels look for, and the level that they run at.
 fn instructions() -> Line {
     let level = match simd::level_name() {
         Ok(level) => level,
@@ -159,7 +159,7 @@ fn threads(common: &Common) -> Line {
     }
 }
 
-/// Memory, and the largest cube of cells that a scene may have.
+/// Reports memory, and the largest cube of cells that a scene may have.
 fn ram(common: &Common) -> Line {
     let (total, available, limit) = (memory::machine(), memory::available(), memory::default_limit());
     let threads = common.threads.first().map_or_else(machine::processors, |&n| usize::from(n));
@@ -190,7 +190,7 @@ fn ram(common: &Common) -> Line {
     )
 }
 
-/// Edge of the largest cube of cells, without solids, that fits into `limit` bytes.
+/// Returns the edge of the largest cube of cells, without solids, that fits into `limit` bytes.
 fn largest_cube(limit: u64, threads: usize) -> usize {
     let fits = |edge: usize| {
         Dims::new([edge; 3]).is_ok_and(|dims| {
@@ -213,7 +213,8 @@ struct OpenGl {
     on_processor: bool,
 }
 
-/// OpenGL without a window, as `updraft render` uses it. Renderers have kernels too, which panic without a level.
+/// Opens OpenGL without a window, as `updraft render` does. Renderers have kernels too, which panic without a
+/// level.
 #[cfg(feature = "viewer")]
 fn offscreen() -> Result<OpenGl, String> {
     simd::check().map_err(|_| "not tried: the kernels cannot run".to_owned())?;
@@ -238,7 +239,7 @@ fn opengl(gl: &Result<OpenGl, String>) -> Line {
     }
 }
 
-/// The renderer of files, and the reason for it.
+/// Reports the renderer of files, and the reason for it.
 fn pictures(common: &Common, gl: &Result<OpenGl, String>) -> Line {
     let (renderer, why) = match gl {
         _ if common.cpu => ("cpu", "the configuration says `cpu = true`"),
@@ -250,7 +251,7 @@ fn pictures(common: &Common, gl: &Result<OpenGl, String>) -> Line {
     Line::new("pictures", format!("{what}: {why}"), json!({ "renderer": renderer, "why": why }))
 }
 
-/// The display that a window would open on, as far as the environment tells.
+/// Reports the display that a window would open on, as far as the environment tells.
 fn window() -> Line {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let display = if cfg!(any(windows, target_vendor = "apple")) {
@@ -286,7 +287,7 @@ fn ffmpeg() -> Line {
     }
 }
 
-/// Whether this build can share a run among processes, and the launcher found.
+/// Reports whether this build can share a run among processes, and the launcher found.
 fn mpi() -> Line {
     let built_in = cfg!(feature = "mpi");
     let built = if built_in { "built in" } else { "built without the feature `mpi`: one process simulates" };
@@ -308,7 +309,7 @@ fn mpi() -> Line {
     )
 }
 
-/// Name and version of a launcher by what it answers: Open MPI, Hydra (MPICH), or its first line.
+/// Returns name and version of a launcher from its answer: Open MPI, Hydra (MPICH), or its first line.
 fn launcher_version(text: &str) -> String {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("an unnamed MPI");
     let hydra =
@@ -341,7 +342,7 @@ fn configuration(common: &mut Common) -> Line {
 
 fn scenes(common: &Common) -> Line {
     let scene = common.default_scene();
-    // Only what the configuration says: a scene or overrides that would be refused.
+    // Only the configuration is checked: its scene or overrides may be refused.
     if let Err(error) = Scene::load(scene, &common.set) {
         return Line::failed("scenes", error.to_string());
     }

@@ -13,7 +13,7 @@
 use crate::foreign::{shortened, visible};
 use crate::scene::Problem;
 
-/// Most characters of a line.
+/// Greatest number of characters of a line.
 const WIDTH: usize = 100;
 
 /// Characters before the place in a line that is cut.

@@ -124,7 +124,7 @@ pub fn run(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
     book.write(supply, common)
 }
 
-/// Refuses what has no effect on the sheets.
+/// Fails if an option or override has no effect on the sheets.
 fn refuse_idle(args: &FlipbookArgs, common: &Common) -> Result<(), CliError> {
     if args.motion_y == MotionY::Down && !args.maps.contains(&MapKind::Motion) {
         return Err(CliError::Request(
@@ -176,7 +176,7 @@ fn grid(args: &FlipbookArgs) -> Result<Grid, CliError> {
     Ok(Grid { cells, cell: [0, 1].map(|a| sheet[a] / cells[a]) })
 }
 
-/// Refuses more frames than the sheet has places.
+/// Fails if there are more frames than the sheet has places.
 fn check_count(frames: Frames, grid: Grid) -> Result<(), CliError> {
     let (wanted, places) = (frames.count(), grid.count());
     if wanted <= places {
@@ -189,7 +189,7 @@ fn check_count(frames: Frames, grid: Grid) -> Result<(), CliError> {
     )))
 }
 
-/// Camera before the middle of the box, which fills the picture.
+/// Returns the camera in front of the middle of the box, which fills the picture.
 fn front(scene: &Scene) -> Camera {
     let [width, height] = scene.size.map(|n| n as f32);
     let extent = scene.extent();
@@ -203,7 +203,7 @@ fn front(scene: &Scene) -> Camera {
     camera
 }
 
-/// Files of a flipbook; those that are not wanted are none.
+/// Files of a flipbook; those of unwanted maps are `None`.
 struct Files {
     color: Option<PathBuf>,
     motion: Option<PathBuf>,
@@ -242,7 +242,7 @@ struct Flipbook<'a> {
     files: Files,
 }
 
-/// Sheets in the making.
+/// Unfinished sheets.
 struct Sheets {
     color: Option<Sheet>,
     motion: Option<Sheet>,
@@ -296,12 +296,13 @@ impl Flipbook<'_> {
         files.all().try_for_each(|path| say(&format!("{}\n", path.display())))
     }
 
-    /// Frames of the sheet in a second. A quotient, not the inverse of the interval, has the digits of the scene.
+    /// Returns the frames of the sheet per second. It is a quotient, because the inverse of the interval has
+    /// rounding errors.
     fn rate(&self) -> f32 {
         self.scene.time.frame_rate / self.frames.step as f32
     }
 
-    /// Time between two frames of the sheet \[s\].
+    /// Returns the time between two frames of the sheet \[s\].
     fn interval(&self) -> f32 {
         self.frames.step as f32 / self.scene.time.frame_rate
     }
@@ -411,7 +412,7 @@ impl Flipbook<'_> {
         }))
     }
 
-    /// Width and height of a frame \[m\], at the target of the camera.
+    /// Returns width and height of a frame at the target of the camera \[m\].
     fn metres(&self) -> [f32; 2] {
         let camera = &self.scene.camera;
         let [width, height] = self.grid.cell.map(|n| n as f32);
@@ -422,19 +423,20 @@ impl Flipbook<'_> {
     }
 }
 
-/// `look` with one distant light from the direction `from`, and grey smoke as bright as the brightest channel of its
-/// colour: the engine gives it its colours. The irradiance π makes a white matt surface 1.
+/// Returns `look` with one distant light from the direction `from`, and grey smoke as bright as the brightest
+/// channel of its colour: the engine colours it. The irradiance π gives a white diffuse surface the radiance
+/// 1.
 fn lit_from(look: &Look, from: [f32; 3]) -> Look {
     let colors = look.colors.map(|color| [color.into_iter().fold(0.0, f32::max); 3]);
     Look { sun: [std::f32::consts::PI; 3], sun_direction: from, colors, ..dark(look) }
 }
 
-/// Luminance of each pixel, in straight alpha.
+/// Returns the luminance of each pixel, with straight alpha.
 fn brightness(image: &LinearImage) -> Vec<f32> {
     image.straight_radiance().into_iter().map(luminance).collect()
 }
 
-/// The grey of three pictures as one, with `last` as the fourth channel.
+/// Merges three grey pictures to the channels of one, with `last` as the fourth channel.
 fn merged<'a>(images: &[LinearImage; 3], last: &'a [f32]) -> impl Iterator<Item = [f32; 4]> + 'a {
     let grey = |image: &LinearImage| image.straight_radiance().into_iter().map(|pixel| pixel[1]);
     let [x, y, z] = images.each_ref().map(|image| grey(image).collect::<Vec<_>>());

@@ -25,27 +25,27 @@ use crate::solver::{Config, StoredMotion, refuse_on_ranks};
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Numbers of its frames, if they are to be compared.
+    /// Numbers that its frames must have, if they are checked.
     run: Option<RunNumbers>,
 }
 
-/// The name of the folder at `path`; that of the folder that `.` and `..` mean.
+/// Returns the name of the folder at `path`, also if that is `.` or `..`.
 pub fn name_of(path: &Path) -> Option<OsString> {
     let named = path.file_name().map(OsString::from);
     named.or_else(|| path.canonicalize().ok()?.file_name().map(OsString::from))
 }
 
 impl RunFolder {
-    /// The folder at `path`, which may not exist.
+    /// Makes a run folder at `path`, which need not exist.
     pub fn at(path: &Path) -> Self {
         Self { path: path.to_owned(), run: None }
     }
 
-    /// The run at `path` for pictures, with its scene: that of the run with the overrides of the command line and `changes`, called as
-    /// the folder is.
+    /// Opens the run at `path` for pictures. Returns also its scene, with the overrides of the command line
+    /// and `changes`, under the name of the folder.
     ///
     /// # Errors
-    /// If it is no folder of a run, or for an override without an effect on pictures of it.
+    /// If it is no folder of a run, or if an override has no effect on pictures of it.
     pub fn for_pictures(path: &Path, common: &Common, changes: &[String]) -> Result<(Self, Scene), CliError> {
         let mut folder = Self::at(path);
         folder.check()?;
@@ -55,7 +55,8 @@ impl RunFolder {
         let changes = [&["initial={}".to_owned()], changes].concat();
         let mut scene = common.with_sets_of_config(acts_on_pictures).scene(&name, &changes)?;
         scene.name = name_of(path).map_or(scene.name, |name| name.to_string_lossy().into_owned());
-        // An override may give a film another frame rate, but not the frames. Lists cost time, and say nothing here.
+        // An override may change the frame rate of a film, but not of the frames. Lists cost time and are not
+        // needed here.
         let lists = ["source", "force", "solid", "light", "probe"].map(|list| format!("{list}=[]"));
         let stored = Scene::load_shared(&name, &[&changes[..1], &lists].concat(), common.share)?;
         folder.run = Some(RunNumbers {
@@ -66,7 +67,7 @@ impl RunFolder {
         Ok((folder, scene))
     }
 
-    /// Path of the scene with its overrides, as a file.
+    /// Path of the scene file, which includes the overrides of the run.
     pub fn scene(&self) -> PathBuf {
         self.path.join("scene.toml")
     }
@@ -76,7 +77,7 @@ impl RunFolder {
         run_scene::has_given_flow(&self.scene())
     }
 
-    /// Refuses a folder that cannot be read, or has no scene.
+    /// Fails if the folder cannot be read or has no scene.
     pub fn check(&self) -> Result<(), CliError> {
         if let Err(error) = std::fs::read_dir(&self.path) {
             return Err(self.wrong(&format!("cannot be read: {error}")));
@@ -85,12 +86,12 @@ impl RunFolder {
             return Ok(());
         }
         Err(CliError::Request(format!(
-            "{} has no scene.toml; it is no folder of `updraft simulate`",
+            "{} has no scene.toml; name a folder that `updraft simulate` wrote",
             self.path.display()
         )))
     }
 
-    /// Refuses overrides without an effect on pictures of this run: its smoke is simulated already.
+    /// Fails if an override has no effect on pictures of this run: its smoke is simulated already.
     fn refuse_idle(&self, common: &Common) -> Result<(), CliError> {
         common.refuse_idle(|parameter| {
             let dir = self.path.display();
@@ -117,12 +118,12 @@ impl RunFolder {
         self.path.join(format!("fields.{frame:04}.{}", format.ending()))
     }
 
-    /// The means of the fields over time.
+    /// Path of the means of the fields over time.
     pub fn means(&self) -> PathBuf {
         self.path.join("mean.npz")
     }
 
-    /// The list of the VTK images.
+    /// Path of the list of the VTK images.
     pub fn series(&self) -> PathBuf {
         self.path.join("fields.pvd")
     }
@@ -137,15 +138,16 @@ impl RunFolder {
         self.path.join("checkpoint")
     }
 
-    /// Whether a run in the folder came to its end, or to an error: it took steps, and released its lock.
+    /// Whether a run in the folder has ended, complete or by an error: it took steps, and released its lock.
     pub fn has_ended(&self) -> bool {
-        // The head of the table, the start, and the first step.
+        // Lines of the header, of the start, and of the first step.
         let has_steps = || csv_lines(&self.stats()).is_some_and(|lines| lines > 2);
         !self.lock().exists() && has_steps()
     }
 
-    /// The files of a run in the folder, whatever it was asked for, but for its statistics: those of the next run take their place, and keep
-    /// their permissions. None where there is no run: they are not its own.
+    /// Lists all files of a run in the folder except its statistics, whose file the next run writes over and
+    /// so keeps its permissions. The list is empty if the folder has no scene: such files are not those of a
+    /// run.
     pub(super) fn results(&self) -> Vec<PathBuf> {
         let scene = self.scene();
         if !scene.exists() {
@@ -161,10 +163,10 @@ impl RunFolder {
         paths
     }
 
-    /// The frames in the folder, from the first to the last.
+    /// Returns the frames in the folder, from the first to the last.
     pub fn frames(&self) -> Result<Frames, CliError> {
         let frames = self.frames_of_flow()?.list;
-        // As far apart as the nearest two; a missing frame is reported when it is read.
+        // The step is the least distance of two frames; a missing frame is reported when it is read.
         let step = frames.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
         match (frames.first(), frames.last()) {
             (Some(&first), Some(&last)) => Ok(Frames { first, last, step }),
@@ -172,7 +174,7 @@ impl RunFolder {
         }
     }
 
-    /// Numbers of the frames in a format, ascending.
+    /// Returns the numbers of the frames in a format, ascending.
     fn numbers(&self, format: Format) -> Result<Vec<u32>, CliError> {
         let entries =
             std::fs::read_dir(&self.path).map_err(|error| self.wrong(&format!("cannot be read: {error}")))?;
@@ -182,7 +184,7 @@ impl RunFolder {
         Ok(numbers)
     }
 
-    /// The formats of the frames in the folder.
+    /// Returns the formats of the frames in the folder.
     pub fn formats(&self) -> Result<Vec<Format>, CliError> {
         let mut formats = Vec::new();
         for &format in Format::value_variants() {
@@ -197,16 +199,17 @@ impl RunFolder {
         CliError::Request(format!("{}: {what}", self.path.display()))
     }
 
-    /// The file with the fields of `frame` and its format: npz, or vdb if there is no such npz.
+    /// Returns the file with the fields of `frame` and its format: npz, or vdb if there is no such npz.
     pub fn stored(&self, frame: u32) -> (PathBuf, Format) {
         let [npz, vdb] = [Format::Npz, Format::Vdb].map(|format| self.fields(format, frame));
         if !npz.exists() && vdb.exists() { (vdb, Format::Vdb) } else { (npz, Format::Npz) }
     }
 
-    /// Opens the npz among `frames`. Volumes are read whole, so that they are opened when their turn comes.
+    /// Checks the npz among `frames` before the first picture, because hours of pictures may come before a
+    /// faulty one. Volumes are read whole, so they are checked only when they are needed.
     ///
     /// # Errors
-    /// If one cannot be read, or is of another run: hours of pictures may come before it.
+    /// If one cannot be read, or is of another run.
     pub fn check_frames(&self, mut frames: impl Iterator<Item = u32>) -> Result<(), CliError> {
         frames.try_for_each(|frame| match self.stored(frame) {
             (_, Format::Vdb) => Ok(()),
@@ -221,7 +224,7 @@ impl RunFolder {
         Ok(stored)
     }
 
-    /// The frames in the folder that can be read: npz, or vdb if there are none.
+    /// Returns the frames in the folder that can be read: npz, or vdb if there are none.
     pub fn frames_of_flow(&self) -> Result<FlowFrames, CliError> {
         for format in [Format::Npz, Format::Vdb] {
             let list = self.numbers(format)?;
@@ -242,8 +245,8 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Loads the planes of `frame` that are this rank's, and so many below and above them, with their velocity if that is wanted. Each
-    /// rank reads one field of the whole box at a time.
+    /// Loads this rank's planes of `frame`, and those of the `halo` below and above, with their velocity if
+    /// that is wanted. Each rank reads one field of the whole box at a time.
     pub fn load_slab(
         &self,
         frame: u32,
@@ -300,7 +303,7 @@ impl RunFolder {
         let config = place(&mut stored, scene)?;
         snapshot.place(&config, (scene.config.origin, scene.config.dims));
         snapshot.velocity.clear();
-        // Before memory is allocated for a shape that a file names.
+        // A shape is checked before memory is allocated for it.
         for field in stored.fields(&Field::STORED) {
             stored.check(field, &config)?;
         }
@@ -312,12 +315,12 @@ impl RunFolder {
     }
 }
 
-/// Whether a parameter acts on pictures of smoke that is simulated already.
+/// Whether a parameter acts on pictures of stored smoke.
 fn acts_on_pictures(parameter: &Parameter) -> bool {
     parameter.acts_on(&[Subject::Picture, Subject::Machine])
 }
 
-/// The fields of a picture, in the order of a cell.
+/// The fields of a picture, in their order in a cell.
 const SMOKE: [Field; 4] = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
 
 /// Reads the smoke and heat of the planes `from..to`; a field that the frame lacks is 0.
@@ -390,10 +393,11 @@ fn read_velocity(
     Ok(())
 }
 
-/// The configuration of a frame: that of the scene, with the cells and the place of a box that follows its smoke.
+/// Returns the configuration of a frame: that of the scene, with the cells and the place of a box that
+/// follows its smoke.
 ///
 /// # Errors
-/// Volumes do not say which box they are of.
+/// If a volume is of such a box: only npz files hold its place.
 fn place(stored: &mut StoredFrame, scene: &Scene) -> Result<Config, CliError> {
     let mut config = scene.config.clone();
     if let (true, StoredFrame::Vdb(path, _)) = (config.follow.on, &*stored) {
@@ -415,7 +419,7 @@ fn place(stored: &mut StoredFrame, scene: &Scene) -> Result<Config, CliError> {
     Ok(config)
 }
 
-/// Number of lines at the beginning of the table at `path`.
+/// Counts the lines at the beginning of the table at `path`.
 fn csv_lines(path: &Path) -> Option<usize> {
     let mut begin = Vec::new();
     foreign::open(path).ok()?.take(MOST_OF_TABLE).read_to_end(&mut begin).ok()?;
@@ -425,31 +429,32 @@ fn csv_lines(path: &Path) -> Option<usize> {
 /// Bytes of a table that hold its first lines.
 const MOST_OF_TABLE: u64 = 1 << 16;
 
-/// Frame number of a file name: 12 of `fields.0012.npz`.
+/// Returns the frame number of a file name: 12 of `fields.0012.npz`.
 fn frame_of(name: &str, format: Format) -> Option<u32> {
     name.strip_prefix("fields.")?.strip_suffix(format.ending())?.strip_suffix('.')?.parse().ok()
 }
 
 /// The frames of a run that hold its velocity.
 pub struct FlowFrames {
-    /// npz or vdb.
+    /// Format: npz or vdb.
     pub format: Format,
-    /// Ascending, at least one.
+    /// Numbers of the frames, ascending, at least one.
     pub list: Vec<u32>,
 }
 
 impl FlowFrames {
-    /// From the first to the last, as far apart as the first two.
+    /// Returns the range from the first to the last frame, with the step between the first two. The last may
+    /// come sooner, where a run became steady.
     ///
     /// # Errors
-    /// If the list is empty, or if frames are missing. A run that became steady may end early.
+    /// If the list is empty, or if frames are missing.
     pub fn range(&self) -> Result<Frames, CliError> {
         let step = self.list.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1);
         let is_gap = |pair: &&[u32]| pair[1] - pair[0] > step;
         if let Some(pair) = self.list.windows(2).find(is_gap) {
             let missing = pair[0] + step;
             return Err(CliError::Request(format!(
-                "the run has no frame {missing} between {} and {}",
+                "the run has no frame {missing} between {} and {}; simulate it anew with all frames",
                 pair[0], pair[1]
             )));
         }

@@ -17,7 +17,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The first `count` of them.
+    /// Returns the first `count` frames.
     pub fn at_most(self, count: u32) -> Self {
         let last = self.first + (self.count().min(count.max(1)) - 1) * self.step;
         Self { last, ..self }
@@ -92,7 +92,7 @@ pub fn value_of(path: &str, text: &str) -> Result<f32, String> {
 
 /// Reads an instant from the start on \[s\].
 pub fn instant(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "it is no number of seconds".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 2.5".to_owned())?;
     let is_possible = seconds.is_finite() && seconds >= 0.0;
     if is_possible { Ok(seconds) } else { Err("an instant is a finite number of seconds, 0 or more".into()) }
 }

@@ -1,5 +1,4 @@
-//! Ctrl-C and other signals: the first asks the run to end after its present work, the second ends it at
-//! once.
+//! Ctrl-C and other signals. The first asks the run to end after its present work, the second ends it at once.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 #[cfg(feature = "viewer")]
@@ -9,14 +8,14 @@ use crate::comm::{Comm, of_all};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Number of the received signal; 0: none.
+/// Number of the received signal; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Called at the first signal, from another thread.
+/// Closure that is called at the first signal, from another thread.
 #[cfg(feature = "viewer")]
 static ON_FIRST: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
-/// Exit code of a process ended by a signal, less the signal's number: the convention of shells.
+/// Offset of the exit code of a process ended by a signal from the signal's number, as shells define it.
 const KILLED: i32 = 128;
 
 /// Numbers of signals, the same on all systems that have them (POSIX.1-2017, kill).
@@ -24,22 +23,23 @@ const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 
-/// SIGXFSZ, whose number POSIX leaves open: that of Linux and macOS.
+/// Number of SIGXFSZ on Linux and macOS; POSIX does not define it.
 #[cfg(unix)]
 const FILE_TOO_LARGE: i32 = 25;
 
-/// Name of the received signal.
+/// Returns the received signal in words, such as "by Ctrl-C".
 pub fn by() -> &'static str {
     name(SIGNAL.load(Ordering::Relaxed))
 }
 
-/// Name of the signal that any rank has received, and of the rank unless all have. All ranks ask together and get the same answer.
+/// Returns the signal that any rank has received, in words, and the rank unless all have it. All ranks call
+/// it together and get the same answer.
 pub fn by_any(comm: Option<&dyn Comm>) -> Option<String> {
     let mine = SIGNAL.load(Ordering::Relaxed);
     describe(&comm.map_or_else(|| vec![mine], |comm| of_all(comm, mine)))
 }
 
-/// Says which of the signals of all ranks has come; 0: none.
+/// Describes the first signal among those of all ranks; 0 is none.
 fn describe(signals: &[i32]) -> Option<String> {
     let rank = signals.iter().position(|&signal| signal != 0)?;
     let name = name(signals[rank]);
@@ -66,14 +66,14 @@ fn on_signal(signal: i32) {
     }
 }
 
-/// Catches signals as [`catch`]. From now on the first one also calls `then`, or no longer calls another one.
+/// Catches signals as [`catch`] does, and sets the closure that the first one calls; `None` removes it.
 #[cfg(feature = "viewer")]
 pub fn call_at_first(then: Option<Box<dyn Fn() + Send>>) {
     *ON_FIRST.lock().unwrap_or_else(PoisonError::into_inner) = then;
     catch();
 }
 
-/// The flag that the first signal sets, whether signals are caught yet or not.
+/// Returns the flag that the first signal sets. It catches no signals: see [`catch`].
 pub fn flag() -> &'static AtomicBool {
     &STOP
 }

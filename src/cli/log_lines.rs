@@ -1,4 +1,4 @@
-//! Log lines on stderr, and which of them are written.
+//! Log lines on stderr, and their filter.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub fn log_to_stderr(common: &Common) -> Result<(), CliError> {
     let usual = others.into_iter().collect::<Targets>().with_default(level);
     let named = if common.quiet || common.verbose > 0 || is_silent() { None } else { log_filter(common)? };
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
-    // Otherwise a log line that cannot be written causes an error, and printing that a panic.
+    // Without this, a log line that cannot be written causes an error message, and printing that panics.
     let lines = lines.log_internal_errors(false);
     let lines = lines.with_ansi(is_coloured()).with_filter(named.unwrap_or(usual));
     // A second call, as in tests, keeps the first subscriber.
@@ -33,8 +33,8 @@ pub fn log_to_stderr(common: &Common) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Filter that a person named: `UPDRAFT_LOG`, else `RUST_LOG`, else the key `log` of the configuration. It is a
-/// list such as `updraft=debug,winit=warn`, or one level for all. Empty means none.
+/// Returns the user's filter: `UPDRAFT_LOG`, else `RUST_LOG`, else the key `log` of the configuration. It is
+/// a list such as `updraft=debug,winit=warn`, or one level for all. Empty means none.
 pub fn log_filter(common: &Common) -> Result<Option<Targets>, CliError> {
     let of = |name: &str| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
     let named = ["UPDRAFT_LOG", "RUST_LOG"].into_iter().find_map(|name| Some((name, of(name)?)));

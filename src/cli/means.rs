@@ -1,4 +1,4 @@
-//! Means over time of what a run measures, each step weighing as much as it is long.
+//! Means over time of the values of a run, weighted by the length of each step.
 
 use std::ops::Range;
 
@@ -12,28 +12,28 @@ use crate::solver::Solver;
 pub struct Mean {
     /// Name of the averaged quantity, for messages and checkpoints.
     pub name: String,
-    /// The instant from which on it counts \[s\].
+    /// Start of the mean \[s\].
     from: f64,
-    /// The time over which it is taken \[s\], and the integral of each value over it.
+    /// Length of the mean \[s\], and the integral of each value over it.
     sums: Vec<f64>,
-    /// The sums that this rank adds up, ascending; none of the others counts.
+    /// Ranges of the sums that this rank adds up, ascending; the other sums are unused.
     own: Vec<Range<usize>>,
 }
 
 impl Mean {
-    /// The mean of `count` values from the instant `from` \[s\] on, of which this rank adds up all or none.
+    /// Makes a mean of `count` values from the instant `from` \[s\] on, of which this rank adds up all or none.
     pub fn new(name: String, from: f64, count: usize, is_own: bool) -> Self {
         let own = if is_own { 0..count + 1 } else { 0..0 };
         Self { name, from, sums: vec![0.0; count + 1], own: vec![own] }
     }
 
-    /// Weight of the last step of `solver` \[s\].
+    /// Returns the weight of the last step of `solver` \[s\].
     fn weight(&self, solver: &Solver) -> f64 {
         let stats = solver.stats();
         f64::from(stats.dt).min(stats.time - self.from).max(0.0)
     }
 
-    /// Adds what was measured after a step; `measure` is asked only when the step counts.
+    /// Adds the values after a step; `measure` is called only if the step counts.
     pub fn add<I: IntoIterator<Item = f32>>(&mut self, solver: &Solver, measure: impl FnOnce() -> I) {
         let weight = self.weight(solver);
         if weight > 0.0 {
@@ -68,28 +68,29 @@ impl Mean {
         }
     }
 
-    /// The means; `None` before the first step that counts.
+    /// Returns the means; `None` before the first step that counts.
     pub fn values(&self) -> Option<impl Iterator<Item = f32>> {
         let time = self.sums[0];
         (time > 0.0).then(|| self.sums[1..].iter().map(move |sum| (sum / time) as f32))
     }
 
-    /// Number of its sums, for a checkpoint.
+    /// Number of sums, for a checkpoint.
     pub fn len(&self) -> usize {
         self.sums.len()
     }
 
-    /// The sums that this rank adds up, and the place of each first among those of all ranks.
+    /// Returns the sums that this rank adds up, each range with its start among all sums.
     pub fn own(&self) -> impl Iterator<Item = (usize, &[f64])> {
         self.own.iter().map(|part| (part.start, &self.sums[part.clone()]))
     }
 
-    /// Calls `read` with the sums that this rank adds up, and those that all ranks know, to replace them.
+    /// Calls `read` to replace the sums that this rank adds up, and the length of the mean, which all ranks
+    /// know.
     ///
     /// # Errors
-    /// The first of `read`.
+    /// The first error of `read`.
     pub fn replace<E>(&mut self, mut read: impl FnMut(usize, &mut [f64]) -> Result<(), E>) -> Result<(), E> {
-        // The time.
+        // The length of the mean.
         read(0, &mut self.sums[..1])?;
         self.own.iter().try_for_each(|part| read(part.start, &mut self.sums[part.clone()]))
     }
@@ -102,7 +103,7 @@ pub struct FieldMeans {
 }
 
 impl FieldMeans {
-    /// The means of `fields` of `solver` from the instant `from` \[s\] on.
+    /// Makes the means of `fields` of `solver` from the instant `from` \[s\] on.
     pub fn new(fields: &[Field], from: f64, solver: &Solver) -> Self {
         let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
         let count = |field: &Field| field.shape(field.layout(solver).dims).iter().product::<usize>();
@@ -142,7 +143,7 @@ impl FieldMeans {
     /// Calls `take` on the first rank with the mean of the field of index `n`, plane by plane.
     ///
     /// # Errors
-    /// The first of `take`.
+    /// The first error of `take`.
     pub fn planes<E>(
         &self,
         n: usize,

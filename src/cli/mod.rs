@@ -111,7 +111,7 @@ enum Command {
 }
 
 impl Command {
-    /// Advice to leave out `--set`, for a command that reads no scene.
+    /// Returns the advice to leave out `--set`, for a command that reads no scene.
     fn instead_of_sets(&self) -> Option<&'static str> {
         match self {
             Self::Scenes(_) => {
@@ -122,7 +122,7 @@ impl Command {
         }
     }
 
-    /// Advice to leave out `--force`, for a command that writes no file.
+    /// Returns the advice to leave out `--force`, for a command that writes no file.
     fn instead_of_force(&self) -> Option<&'static str> {
         match self {
             Self::Scenes(_) | Self::Check(_) | Self::Doctor(_) | Self::Completions(_) => Some("leave it out"),
@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     if let Some(instead) = args.command.as_ref().and_then(Command::instead_of_force) {
         args.common.refuse_force(instead)?;
     }
-    // The settings that this reports must not stop it.
+    // `doctor` reports faulty settings, so they must not stop it.
     if let Some(Command::Doctor(doctor)) = &args.command {
         return doctor::run(doctor, &args.common);
     }
@@ -161,7 +161,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     launch.end(result)
 }
 
-/// Runs the command with the arguments of every command.
+/// Runs the command with the common arguments.
 fn run_command(args: &Args, mut common: Common, launch: &mpirun::Launch) -> Result<(), CliError> {
     defaults::load()?.complete(&mut common);
     if let Some(instead) = args.command.as_ref().and_then(Command::instead_of_sets) {
@@ -199,7 +199,7 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
     let threads = if threads == 0 { threads_of_environment()? } else { threads };
     memory::check_threads(threads).map_err(|message| CliError::Request(format!("--threads: {message}")))?;
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build_global() {
-        // A refusal of the system has a source. The other error is a second call, as in tests.
+        // An error of the system has a source. The other kind is that of a second call, as in tests.
         Err(error) if std::error::Error::source(&error).is_some() => {
             Err(CliError::Solver(SolverError::Threads(error.to_string())))
         }
@@ -207,11 +207,11 @@ fn use_threads(common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// The number of threads that `RAYON_NUM_THREADS` asks for; 0: none.
+/// Returns the number of threads in `RAYON_NUM_THREADS`; 0 without one.
 fn threads_of_environment() -> Result<usize, CliError> {
     const NAME: &str = "RAYON_NUM_THREADS";
     let text = std::env::var(NAME).unwrap_or_default();
-    // As rayon does: what is no number counts as none.
+    // As in rayon, a text that is not a number counts as none.
     match text.parse::<usize>() {
         Ok(threads) if threads > usize::from(MOST_THREADS) => Err(CliError::Request(format!(
             "{NAME} is {threads}; at most {MOST_THREADS} threads are possible"

@@ -1,6 +1,4 @@
-//! Ranks of a command: the processes that a launcher of MPI has started.
-//!
-//! One of them, the first, speaks for all: the others write no line and no file.
+//! Ranks of a command: the processes that a launcher of MPI has started. Only the first writes lines and files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +7,12 @@ use super::{CliError, console};
 use crate::comm::Comm;
 use crate::scene::Share;
 
-/// Time in which the first rank reports an error that all have, before another one does \[s\].
+/// Time for which other ranks wait before they report an error, so that the first reports one that all have
+/// \[s\].
 const PATIENCE: u64 = 3;
 
-/// Variables in which launchers tell the number of processes, and that of this one: Open MPI, MPICH and those made of it, Slurm.
+/// Variables of launchers with the number of processes and that of this one: Open MPI, MPICH and its
+/// derivatives, Slurm.
 const LAUNCHERS: [[&str; 2]; 3] = [
     ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
     ["PMI_SIZE", "PMI_RANK"],
@@ -33,13 +33,14 @@ pub struct Launch {
     _session: Option<crate::comm::Session>,
 }
 
-/// Number of processes and number of this one, as a launcher tells them.
+/// Returns the number of processes and that of this one, as set by a launcher.
 fn launched() -> Option<[usize; 2]> {
     let of = |name: &str| std::env::var(name).ok()?.parse().ok();
     LAUNCHERS.iter().find_map(|[size, rank]| Some([of(size)?, of(rank)?]))
 }
 
-/// Joins the other processes of a launcher, if there is one; `shares` says whether the command can share its work.
+/// Joins the other processes of a launcher, if there is one; `shares` tells whether the command can share its
+/// work.
 ///
 /// # Errors
 /// If there are several and the command or this program cannot share the work: each would do all of it.
@@ -89,12 +90,12 @@ impl Launch {
         self.comm.clone()
     }
 
-    /// Threads of this rank if nothing says how many: its share of the processors that it may use.
+    /// Default threads of this rank: its share of the processors that it may use.
     pub fn threads(&self) -> Option<usize> {
         self.threads
     }
 
-    /// Division of the run and of this machine among the ranks; `renders`: for pictures.
+    /// Returns the division of the run and of this machine among the ranks; `renders` if it is for pictures.
     pub fn share(&self, renders: bool) -> Share {
         match (&self.comm, self.here) {
             (Some(comm), Some(_)) => Share { ranks: comm.size(), here: self.here, renders },
@@ -102,7 +103,7 @@ impl Launch {
         }
     }
 
-    /// Says where the ranks are, with `-v`, and warns if they may wait for ever.
+    /// Reports the machine of each rank, with `-v`, and warns if Open MPI may hang.
     pub fn tell_places(&self) {
         if self.may_hang {
             tracing::warn!(
@@ -115,7 +116,8 @@ impl Launch {
         }
     }
 
-    /// Ends the command with `result`. An error ends all ranks, with one report: other ranks may wait for a message of this one.
+    /// Ends the command with `result`. An error is reported once and ends all ranks, because others may wait
+    /// for a message of this one.
     pub fn end(self, result: Result<(), CliError>) -> Result<(), CliError> {
         match (result, &self.comm) {
             // All ranks have agreed to stop.

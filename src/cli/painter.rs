@@ -18,8 +18,8 @@ pub enum Painter {
 }
 
 impl Painter {
-    /// Makes a renderer for pictures of `scene`. `cpu` forces the CPU renderer. Any other reason for it is
-    /// reported on stderr unless `quiet`.
+    /// Makes a renderer for pictures of `scene`. `cpu` forces the CPU renderer. Any other reason for the CPU
+    /// renderer is reported on stderr unless `quiet`.
     pub fn new(scene: &Scene, cpu: bool, quiet: bool) -> Result<Self, RenderError> {
         if cpu || scene.look.scattering == Scattering::Traced {
             return Ok(Self::on_cpu());
@@ -46,7 +46,7 @@ impl Painter {
         let [width, height] = scene.size;
         let offscreen = crate::render::Offscreen::new(width, height)?;
         if offscreen.draws_on_processor() {
-            // Its shaders would run on the same threads, and more slowly.
+            // The shaders of a software driver would run on the same threads, and more slowly.
             return Ok(Self::on_cpu());
         }
         tracing::info!("drawing with {}", offscreen.driver());
@@ -82,8 +82,8 @@ impl Painter {
         }
     }
 
-    /// Renders the layers of a picture: each light alone, the share of what is behind the smoke that is seen, and where the
-    /// snapshot has its velocity, the motion of the smoke to the right and up \[px\] from this frame to the next.
+    /// Renders the layers of a picture: each light alone, the transmittance, and if the snapshot has its
+    /// velocity, the motion of the smoke to the right and up from this frame to the next \[px\].
     pub fn paint_layers(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Vec<Extra>, RenderError> {
         let mut layers = layers_of_lights(scene, |shown| self.paint_linear(snapshot, shown))?;
         let bare = Snapshot { solids: Vec::new(), ..snapshot.clone() };
@@ -127,7 +127,7 @@ impl Painter {
     }
 }
 
-/// The layer of each light of `scene`, which `paint` renders with that light alone.
+/// Returns the layer of each light of `scene`, which `paint` renders with that light alone.
 pub fn layers_of_lights<E>(
     scene: &Scene,
     mut paint: impl FnMut(&Scene) -> Result<LinearImage, E>,
@@ -142,18 +142,20 @@ pub fn layers_of_lights<E>(
     layers.collect()
 }
 
-/// `scene` without floor and outline: if it has no solids either, what is not opaque is clear.
+/// Returns `scene` without floor and outline. Without solids the alpha of its picture is then that of the
+/// smoke alone.
 pub fn clear(scene: &Scene) -> Scene {
     Scene { look: Look { floor: None, outline: false, ..scene.look.clone() }, ..scene.clone() }
 }
 
-/// The layer of what is seen behind the smoke, from a picture of [`clear`] without solids.
+/// Returns the layer of the transmittance of the smoke, from a picture of [`clear`] without solids.
 pub fn transmittance(image: &LinearImage) -> Extra {
     let passes = image.rgba.iter().map(|pixel| 1.0 - pixel[3]).collect();
     Extra { name: "transmittance", channels: vec![("Y", passes)] }
 }
 
-/// The layer of the motion from one frame to the next, in shares of a picture of this size.
+/// Returns the layer of the motion from one frame to the next \[px\]; `motion` is in shares of a picture of
+/// this size.
 pub fn layer_of_motion(motion: &[[f32; 2]], size: [u32; 2]) -> Extra {
     let [width, height] = size.map(|n| n as f32);
     let across = motion.iter().map(|m| m[0] * width).collect();
@@ -161,19 +163,20 @@ pub fn layer_of_motion(motion: &[[f32; 2]], size: [u32; 2]) -> Extra {
     Extra { name: "motion", channels: vec![("X", across), ("Y", upwards)] }
 }
 
-/// The `image` that `cpu` has rendered, unless it was traced and a signal came meanwhile: it may be unfinished.
+/// Returns the `image` that `cpu` has rendered. Fails if it was traced and a signal came meanwhile, because
+/// it may be unfinished.
 fn finished<T>(cpu: &CpuRenderer, scene: &Scene, image: T) -> Result<T, RenderError> {
     let is_traced = scene.look.scattering == Scattering::Traced;
     if is_traced && cpu.is_cancelled() { Err(RenderError::Cancelled) } else { Ok(image) }
 }
 
-/// `look` without any light.
+/// Returns `look` without any light.
 pub fn dark(look: &Look) -> Look {
     let (lights, environment) = (Vec::new(), Environment::default());
     Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], glow: 0.0, lights, environment, ..look.clone() }
 }
 
-/// Looks with one of the lights each, by name; those of a picture add up to it.
+/// Returns looks with one light each, by name. Their pictures add up to that of `look`.
 fn lights(look: &Look) -> Vec<(&'static str, Look)> {
     let dark = Look { outline: false, ..dark(look) };
     let mut lights = vec![
@@ -199,14 +202,15 @@ fn lights(look: &Look) -> Vec<(&'static str, Look)> {
     lights
 }
 
-/// Chooses the quality: smoke alone has few hard edges to smooth, those of the box.
+/// Chooses the quality. Smoke without solids needs fewer passes: it has few hard edges to smooth, those of
+/// the box.
 pub fn quality(snapshot: &Snapshot, scene: &Scene) -> Quality {
     let quality = Quality::of_file(&scene.camera);
     let few = snapshot.solids.is_empty() && quality == Quality::SMOOTH;
     if few { Quality { passes: 4, ..quality } } else { quality }
 }
 
-/// The view of the smoke by the camera of `scene`.
+/// Returns the view of the smoke by the camera of `scene`.
 pub fn view(scene: &Scene) -> View<'_> {
     View { look: &scene.look, camera: &scene.camera, cursor: None, mode: Mode::Smoke }
 }
@@ -268,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A picture of what stands still is the same with an open shutter, and with a lens that has all in focus.
+    /// A picture of smoke at rest is the same with an open shutter, and with a lens that has all in focus.
     #[test]
     fn a_still_picture_has_no_motion_blur() {
         let text = "domain = { cells = [24, 32, 24] }\n[render]\nsize = [48, 36]\n";

@@ -111,7 +111,8 @@ pub fn run(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     simulate::through(&simulate, common, detail, flow)
 }
 
-/// The folder for what becomes of the run in `dir`: beside it as it is named, also where that is a link.
+/// Returns the default folder for the finer frames of the run in `dir`: beside `dir` by name, also if that is
+/// a link.
 fn beside(dir: &Path) -> PathBuf {
     let with_end = |name: &std::ffi::OsStr| {
         let mut name = name.to_owned();
@@ -124,7 +125,7 @@ fn beside(dir: &Path) -> PathBuf {
     }
 }
 
-/// The command that continues this one, up to `--out`.
+/// Returns the command that continues this one, up to `--out`.
 fn again(args: &DetailArgs, common: &Common) -> Vec<String> {
     let dir = args.dir.display().to_string();
     let mut words =
@@ -136,17 +137,19 @@ fn again(args: &DetailArgs, common: &Common) -> Vec<String> {
     words
 }
 
-/// The scene at `path` as the run had it. Only the limit of memory may be another one here.
+/// Loads the scene at `path` as the run had it. Of the overrides only that of the memory limit applies.
 fn stored(common: &Common, path: &str) -> Result<Scene, CliError> {
     let is_limit = |set: &&String| set.trim_start().starts_with("solver.memory_limit");
     let sets: Vec<String> = common.set.iter().filter(is_limit).cloned().collect();
     Ok(Scene::load_shared(path, &sets, common.share)?)
 }
 
-/// The scene of the finer smoke: that at `path` with the overrides of the command line, on cells of `--up`.
+/// Loads the scene of the finer smoke: that at `path` with the overrides of the command line, on cells of
+/// `--up`.
 fn finer(args: &DetailArgs, common: &Common, stored: &Scene, path: &str) -> Result<Scene, CliError> {
     let detail = detail(args, stored)?;
-    // Before the overrides of the command line: some need finer cells, and one of domain.detail must win, to be refused.
+    // This comes before the overrides of the command line: some need finer cells, and one of domain.detail
+    // must win, so that it is refused.
     let mut common = common.clone();
     let first = common.sets_of_config;
     common.set.insert(first, format!("domain.detail={detail}"));
@@ -158,7 +161,7 @@ fn finer(args: &DetailArgs, common: &Common, stored: &Scene, path: &str) -> Resu
     }
 }
 
-/// Cells of the finer smoke along each cell of the velocity.
+/// Returns the cells of the finer smoke along each cell of the velocity.
 fn detail(args: &DetailArgs, stored: &Scene) -> Result<usize, CliError> {
     let detail = stored.config.detail * usize::from(args.up);
     let most = parameter::of("domain.detail").hard.end();
@@ -171,7 +174,7 @@ fn detail(args: &DetailArgs, stored: &Scene) -> Result<usize, CliError> {
     Ok(detail)
 }
 
-/// Refuses overrides that act on the velocity alone: it is in the frames.
+/// Fails if an override acts on the velocity alone, which is read from the frames.
 fn refuse_air(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     if args.strength.is_some() {
         common.refuse_conflicts("--strength", &["turbulence.strength"])?;
@@ -188,7 +191,7 @@ fn refuse_air(args: &DetailArgs, common: &Common) -> Result<(), CliError> {
     })
 }
 
-/// Refuses overrides that change the air or the instants of its frames: the frames hold those of the `stored` scene.
+/// Fails if an override changes the air or the instants of its frames, which are those of the `stored` scene.
 fn check_air(args: &DetailArgs, stored: &Scene, scene: &Scene, detail: usize) -> Result<(), CliError> {
     let (old, new) = (&stored.config, &scene.config);
     if new.detail != detail {
@@ -218,10 +221,10 @@ fn check_air(args: &DetailArgs, stored: &Scene, scene: &Scene, detail: usize) ->
     }
 }
 
-/// Strength of the turbulence, if it is not that of `scene`.
+/// Returns the strength of the turbulence, if it is not that of `scene`.
 ///
 /// # Errors
-/// If the grid or the scheme of the smoke has no place for turbulence.
+/// If the grid or the scheme of the smoke does not allow turbulence.
 fn strength(args: &DetailArgs, scene: &Scene) -> Result<Option<f32>, CliError> {
     let none = scene.params.turbulence.strength == 0.0 && scene.config.detail > 1;
     let Some(strength) = args.strength.or(none.then_some(USUAL)) else { return Ok(None) };

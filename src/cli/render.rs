@@ -68,7 +68,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     let mut changes: Vec<String> = size.into_iter().collect();
     if args.samples.is_some() || args.noise.is_some() {
         changes.push("render.medium.scattering=\"traced\"".into());
-        // With --noise alone an override may say the most paths.
+        // With --noise alone an override may limit the paths.
         let is_paths = |key: &OverrideKey| {
             key.parameters.iter().any(|parameter| parameter.path == "render.medium.paths")
         };
@@ -104,7 +104,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
 }
 
 impl RenderArgs {
-    /// Refuses overrides of keys that options set.
+    /// Fails if an override sets a key that an option sets too.
     fn refuse_conflicts(&self, common: &Common) -> Result<(), CliError> {
         let traced = ["render.medium.scattering", "render.medium.paths"];
         let options: [(&str, bool, &[&str]); 4] = [
@@ -117,7 +117,7 @@ impl RenderArgs {
         given.try_for_each(|(option, _, paths)| common.refuse_conflicts(option, paths))
     }
 
-    /// Refuses to smooth the noise of pictures that have none.
+    /// Fails if pictures that have no noise should be denoised.
     fn refuse_idle(&self, scene: &Scene) -> Result<(), CliError> {
         match self.denoise && scene.look.scattering != Scattering::Traced {
             true => Err(CliError::Request(
@@ -135,7 +135,7 @@ impl RenderArgs {
     }
 }
 
-/// Pattern for the pictures of `scene` in `folder`.
+/// Returns the pattern for the pictures of `scene` in `folder`.
 pub fn in_folder(folder: &str, scene: &str) -> Result<Pattern, CliError> {
     format!("{folder}/{scene}.####.png").parse().map_err(|e| CliError::Request(format!("{e}")))
 }
@@ -164,7 +164,7 @@ impl Job {
         let mut shown = scene.clone();
         let mut kept = frames.count() - wanted.len() as u32;
         for frame in wanted {
-            // Another process may have written it since.
+            // Another process may have written the picture since.
             if skip && target.has(frame) {
                 kept += 1;
                 continue;

@@ -72,7 +72,7 @@ impl Report {
         self.spent += picture;
     }
 
-    /// The error of a stopped rendering, if `error` says that it was stopped.
+    /// Returns the error of a stopped rendering if `error` is a cancellation, otherwise `error`.
     pub fn explain(&self, error: CliError) -> CliError {
         match error {
             CliError::Stopped(_) | CliError::Render(RenderError::Cancelled) => self.stopped(),
@@ -129,7 +129,7 @@ impl Feed {
         }
     }
 
-    /// Loads `frame` into `snapshot`, with its velocity if that is wanted.
+    /// Loads `frame` into `snapshot`, with its velocity if wanted.
     pub fn load(
         &mut self,
         frame: u32,

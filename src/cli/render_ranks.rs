@@ -15,7 +15,7 @@ use crate::room;
 use crate::scene::{Scene, memory};
 use crate::snapshot::{Motion, Snapshot, SnapshotSlab};
 
-/// Renders `scene` as `job` says.
+/// Renders the pictures of `job` on all ranks.
 pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Result<(), CliError> {
     if scene.look.scattering == Scattering::Traced {
         return Err(CliError::Request(
@@ -29,7 +29,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     let target = Target::new(&out, frames, is_first)?.with_layers(layers)?;
     let mut wanted = Vec::new();
     for frame in frames.iter() {
-        // The first rank sees which files exist.
+        // The first rank decides which files exist.
         let found = of_all(&**comm, u8::from(skip && target.has(frame)));
         if found[0] == 0 {
             wanted.push(frame);
@@ -110,25 +110,26 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
     say(&format!("{}\n", target.summary(kept)))
 }
 
-/// Renders the slabs of several ranks. All call the same functions; only the first gets pictures, the others empty ones.
+/// Renders the slabs of several ranks. All ranks call the same functions; the first gets pictures, the others
+/// empty ones.
 struct SlabPainter {
     renderer: CpuRenderer,
-    /// Planes beside the slab that a picture reads.
+    /// Planes below and above the slab that a picture reads.
     halo: [usize; 2],
 }
 
 impl SlabPainter {
-    /// Planes beside the slab of this rank that a picture of a box with this `motion` reads.
+    /// Returns the planes below and above this rank's slab that a picture of a box with this `motion` reads.
     fn planes(&mut self, scene: &Scene, whole: &Snapshot, motion: Option<&Motion>) -> [usize; 2] {
         self.renderer.set_quality(quality(whole, scene));
         self.halo = self.renderer.halo(&scene.look, whole.dims);
         let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
-        // As many as lie beside the slab of a rank at an end of the box.
+        // Smoke crosses up to `reach` planes while the shutter is open.
         let reach = motion.map_or(0, |motion| exposure::reach(motion.fastest(), exposure, whole.h));
         self.halo.map(|planes| planes.max(reach).min(whole.dims.nz))
     }
 
-    /// As [`Painter::paint_linear`](super::painter::Painter::paint_linear).
+    /// Renders as [`Painter::paint_linear`](super::painter::Painter::paint_linear) does.
     fn paint_linear(&mut self, slab: &SnapshotSlab, scene: &Scene) -> Result<LinearImage, RenderError> {
         let quality = quality(slab.whole(), scene);
         let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
@@ -142,7 +143,8 @@ impl SlabPainter {
         exposure::exposed_slab(slab, exposure, quality, halo, camera_at, paint)
     }
 
-    /// As [`Painter::paint_layers`](super::painter::Painter::paint_layers), of a slab with its velocity.
+    /// Renders as [`Painter::paint_layers`](super::painter::Painter::paint_layers) does, of a slab with its
+    /// velocity.
     fn paint_layers(&mut self, slab: &mut SnapshotSlab, scene: &Scene) -> Result<Vec<Extra>, RenderError> {
         let mut layers = layers_of_lights(scene, |shown| self.paint_linear(slab, shown))?;
         let mut solids = Vec::new();

@@ -13,7 +13,8 @@ use crate::solver::Solver;
 /// The fields that are read from a frame.
 const VELOCITY: [Field; 3] = [Field::U, Field::V, Field::W];
 
-/// Velocities in the frames of a folder, read as they are needed. Of several ranks each keeps the planes of its slab.
+/// Velocities in the frames of a folder, read when they are needed. Each of several ranks keeps the planes of
+/// its slab.
 pub struct RunFlow {
     folder: RunFolder,
     frames: FlowFrames,
@@ -21,12 +22,12 @@ pub struct RunFlow {
     h: f32,
     /// Frames per second of the run.
     rate: f32,
-    /// The frames around the last instant.
+    /// The loaded frames, those around the last instant.
     loaded: Vec<(u32, Faces)>,
 }
 
 impl RunFlow {
-    /// Of the run in `folder`, up to frame `last`, for finer smoke in `scene`.
+    /// Opens the flow of the run in `folder`, up to frame `last`, for finer smoke in `scene`.
     ///
     /// # Errors
     /// If the run has no frame near the start, or none as late as `last`, or if one of its frames has no velocity of this box, or is of
@@ -48,7 +49,8 @@ impl RunFlow {
         }
         let (h, rate) = (scene.config.h, scene.time.frame_rate);
         let flow = Self { folder, frames, h, rate, loaded: vec![] };
-        // Those up to the first one at or after the last instant: a pass may take hours until it comes to them.
+        // All frames up to the first one at or after the last instant are checked now: a run may take hours
+        // until it reads them.
         let needed = flow.frames.list.partition_point(|&frame| frame < last) + 1;
         let mut least = 1.0_f64;
         for &frame in flow.frames.list.iter().take(needed) {
@@ -66,26 +68,26 @@ impl RunFlow {
         Ok(flow)
     }
 
-    /// Gives the velocity at the start, which a run need not have written: that of `solver`.
+    /// Sets the velocity at the start to that of `solver`, if the run has not written it.
     pub fn begin(&mut self, solver: &Solver) {
         if self.frames.list.first() != Some(&0) {
             self.loaded = vec![(0, own_planes(solver.layout(), solver.velocity()))];
         }
     }
 
-    /// Whether the velocity after `frame` depends on that at the start, which the run has not written.
+    /// Whether the velocity after `frame` depends on that at the start, and the run has not written it.
     pub fn needs_start(&self, frame: u32) -> bool {
         self.frames.list.first().is_some_and(|&first| frame < first)
     }
 
-    /// The velocity at an instant, in frames, for a step of `solver`.
+    /// Interpolates the velocity at an instant, in frames, for a step of `solver`.
     ///
     /// # Errors
     /// If a frame cannot be read or is of another box.
     pub fn at(&mut self, instant: f64, solver: &Solver) -> Result<Faces, CliError> {
         let list = &self.frames.list;
         let above = list.partition_point(|&frame| f64::from(frame) <= instant);
-        // Before the first frame in the folder is the start.
+        // The frame before the first one in the folder is the start.
         let below = above.checked_sub(1).map_or(0, |n| list[n]);
         let above = list.get(above).copied().unwrap_or(below);
         self.loaded.retain(|(frame, _)| [below, above].contains(frame));
@@ -116,7 +118,7 @@ impl RunFlow {
     fn open(&self, frame: u32) -> Result<(PathBuf, StoredFrame), CliError> {
         let path = self.folder.fields(self.frames.format, frame);
         let mut stored = StoredFrame::open(&path, self.frames.format)?;
-        // Its smoke may be coarser than this.
+        // Smoke of the run may be coarser than that of this scene, so it is not checked.
         stored.check_run(frame, RunNumbers { h: self.h, smoke: None, rate: self.rate })?;
         Ok((path, stored))
     }
@@ -145,7 +147,8 @@ impl RunFlow {
     }
 }
 
-/// Refuses a velocity beyond the limit of an initial field: a step would take hours, and its result would not be finite.
+/// Fails if a velocity is beyond the limit of an initial field: a step would take hours, and its result would
+/// not be finite.
 fn check_range(path: &Path, field: Field, array: &Array) -> Result<(), CliError> {
     let (limit, [nx, ny, nz]) = (InitialError::limit(field), array.shape);
     let is_possible = |value: &f32| value.abs() <= limit;
@@ -160,7 +163,7 @@ fn check_range(path: &Path, field: Field, array: &Array) -> Result<(), CliError>
     }
 }
 
-/// The planes of the slab of `layout`, with the rest of the box untouched.
+/// Copies the planes of the slab of `layout`; memory of the rest of the box stays untouched.
 fn own_planes(layout: Layout, faces: &Faces) -> Faces {
     let own = layout.own();
     faces.each_ref().map(|from| {

@@ -1,7 +1,8 @@
-//! Options of a run that its checkpoint remembers: which frames, fields and formats it writes.
+//! Options of a run that its checkpoint stores: frames, fields, formats and others.
 //!
-//! `--resume` takes them from the checkpoint. Frames may be given anew, so that a run can be extended; another value of any other
-//! option would make files that do not belong together, and is refused.
+//! `--resume` takes them from the checkpoint. New values are allowed for `--frames`, so that a run can be
+//! extended, and for `--checkpoint-every` and `--steady`. Another value of any other option would make files
+//! that do not belong together, and is refused.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -28,14 +29,14 @@ pub(super) struct RunOptions {
     pub mean_from: Option<f64>,
     /// Frames between checkpoints.
     pub checkpoint_every: Option<u32>,
-    /// Share of the kinetic energy whose change per second ends the run.
+    /// Relative change of the kinetic energy below which the run ends \[1/s\].
     pub steady: Option<f64>,
     /// Whether the resumed run has become steady and is over.
     pub has_ended: bool,
 }
 
 impl Default for RunOptions {
-    /// Those of `updraft simulate` without options.
+    /// The options of `updraft simulate` without arguments.
     fn default() -> Self {
         Self {
             frames: Frames { first: 1, last: 120, step: 1 },
@@ -52,7 +53,7 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// The options that `args` give, then those of the resumed run, then `usual`.
+    /// Takes each option from `args`, else from the resumed run, else from `usual`.
     ///
     /// # Errors
     /// If an option differs from that of the resumed run, or if the run is beyond the last frame.
@@ -60,7 +61,10 @@ impl RunOptions {
         let saved_options = Saved { head: saved.map(|saved| &saved.head), out: &args.out };
         let frames =
             saved_options.option("frames", args.frames.map(|frames| frames.to_string()), |_, _| true)?;
-        let damaged = || saved_options.refusal("is damaged: its options are none of this program");
+        let damaged = || {
+            saved_options
+                .refusal("is damaged: it has options that this program does not know; begin the run anew")
+        };
         let format =
             values(saved_options.list("format", &args.format)?, &usual.format).ok_or_else(damaged)?;
         refuse_fields(args, &format)?;
@@ -70,7 +74,7 @@ impl RunOptions {
         let from =
             saved_options
                 .option("mean-from", args.mean_from.map(|from| format!("{from:?}")), |a, b| a == b)?;
-        // Neither changes a file that is written already.
+        // These two do not change files that are written already.
         let every = saved_options.option(
             "checkpoint-every",
             args.checkpoint_every.map(|n| n.to_string()),
@@ -96,7 +100,8 @@ impl RunOptions {
         Ok(Self { has_ended: saved_options.has_ended(&options), ..options })
     }
 
-    /// Refuses options of volumes where none is written, and a step between frames of which none is. `up` names the option of the axis.
+    /// Fails if there are options of volumes but no volumes, or a step between frames but no frames. `up` is
+    /// the name of the option of the axis.
     pub fn refuse_idle(&self, args: &SimulateArgs, up: &str) -> Result<(), CliError> {
         if let (Some(Frames { step: step @ 2.., .. }), []) = (args.frames, self.format.as_slice()) {
             return Err(CliError::Request(format!(
@@ -112,7 +117,7 @@ impl RunOptions {
         }
     }
 
-    /// The options as a checkpoint has them, of a run that `has_ended` because it was steady.
+    /// Returns the options for a checkpoint; `has_ended` if the run became steady.
     pub fn texts(&self, has_ended: bool) -> BTreeMap<String, String> {
         let mut texts = vec![
             ("frames", self.frames.to_string()),
@@ -129,10 +134,10 @@ impl RunOptions {
     }
 }
 
-/// Key of a checkpoint of a run that became steady.
+/// Key in a checkpoint of a run that became steady.
 const ENDED: &str = "ended";
 
-/// Refuses options of fields where no `format` is written.
+/// Fails if there are options of fields but no `format`.
 fn refuse_fields(args: &SimulateArgs, format: &[Format]) -> Result<(), CliError> {
     let given = [("--fields", !args.fields.is_empty()), ("--mean-from", args.mean_from.is_some())];
     match given.into_iter().find(|(_, is_given)| *is_given && format.is_empty()) {
@@ -154,10 +159,10 @@ impl Saved<'_> {
         CliError::Request(format!("{}/checkpoint {what}", self.out.display()))
     }
 
-    /// The text of an option: the given one, else that of the run.
+    /// Returns the text of an option: the given one, else that of the run.
     ///
     /// # Errors
-    /// If the run has another one: `same` decides.
+    /// If the run has another one; `same` compares the two.
     fn option(
         &self,
         option: &str,
@@ -183,7 +188,8 @@ impl Saved<'_> {
         )))
     }
 
-    /// As [`option`](Self::option) of a list. The order does not matter: that of the run stays.
+    /// Returns the text of a list as [`option`](Self::option) does. Lists are compared without regard to
+    /// order; that of the run is kept.
     fn list<T: ValueEnum + PartialEq>(&self, option: &str, given: &[T]) -> Result<Option<String>, CliError> {
         let given = (!given.is_empty()).then(|| names(given));
         let sorted = |text: &str| {
@@ -195,14 +201,14 @@ impl Saved<'_> {
         Ok(self.head.and_then(|head| head.options.get(option).cloned()).or(text))
     }
 
-    /// Whether the run has become steady, and `options` ask for no more of it.
+    /// Whether the run has become steady, and `options` do not extend it.
     fn has_ended(&self, options: &RunOptions) -> bool {
         let Some(head) = self.head else { return false };
         let asked = options.texts(true);
         [ENDED, "frames", "steady"].into_iter().all(|option| head.options.get(option) == asked.get(option))
     }
 
-    /// Refuses frames that end before the run.
+    /// Fails if the frames end before the run.
     fn check_end(&self, frames: Frames) -> Result<(), CliError> {
         match self.head {
             Some(head) if frames.last < head.frame => Err(self.refusal(&format!(
@@ -225,13 +231,13 @@ fn names<T: ValueEnum + PartialEq>(values: &[T]) -> String {
     once.map(|(_, value)| name(value.clone())).collect::<Vec<_>>().join(",")
 }
 
-/// The values that a text names, or the `usual` ones without a text. None if a name is wrong.
+/// Returns the values that a text names, or the `usual` ones without a text; `None` if a name is wrong.
 fn values<T: ValueEnum>(text: Option<String>, usual: &[T]) -> Option<Vec<T>> {
     let Some(text) = text else { return Some(usual.to_vec()) };
     text.split(',').filter(|name| !name.is_empty()).map(|name| T::from_str(name, false).ok()).collect()
 }
 
-/// A command that continues a run: `words`, quoted for a shell where they need it.
+/// Joins `words` to a command, quoted for a shell where necessary.
 pub(super) fn command<T: Display>(words: impl IntoIterator<Item = T>) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=,:#@+".contains(c);
     let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `scene.toml` in the folder of a run, which says whether the flow of the run was given.
+//! `scene.toml` in the folder of a run. Its first line marks a run through the flow of another one.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use crate::scene::{Scene, SceneError};
 /// First line of the scene of a run of `updraft detail`.
 const GIVEN_FLOW: &str = "# Smoke in the flow of another run, by `updraft detail`\n";
 
-/// Whether the smoke of a run moved through the flow of another: the first line of its scene at `path` says so.
+/// Whether the smoke of a run moved through the flow of another, by the first line of its scene at `path`.
 pub fn has_given_flow(path: &Path) -> bool {
     foreign::text(path, foreign::TEXT).is_ok_and(|text| text.starts_with(GIVEN_FLOW))
 }
 
-/// Names of the probes of the scene at `path`, also of one that this program would refuse.
+/// Returns the names of the probes of the scene at `path`, also of a scene that this program would refuse.
 pub fn probes(path: &Path) -> Vec<String> {
     let text = foreign::text(path, foreign::TEXT).unwrap_or_default();
     let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
@@ -22,7 +22,8 @@ pub fn probes(path: &Path) -> Vec<String> {
     probes.filter_map(|probe| probe.get("name")?.as_str()).filter(is_plain).map(str::to_owned).collect()
 }
 
-/// The text of `scene.toml` for a run of `scene`, whose flow may be given.
+/// Returns the text of `scene.toml` for a run of `scene`; `has_given_flow` if it moves through the flow of
+/// another run.
 pub fn text(scene: &Scene, has_given_flow: bool) -> Result<String, SceneError> {
     let text = scene.text()?;
     let text = text.strip_prefix(GIVEN_FLOW).unwrap_or(&text);

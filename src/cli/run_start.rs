@@ -1,4 +1,4 @@
-//! The scene that a run begins with, and what the folder of the run must not lose by it.
+//! The scene that a run begins with, and the check that it does not replace other files in its folder.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub(super) fn scene(
             })?;
             // The initial fields no longer matter.
             let scene = common.scene(&own.display().to_string(), &["initial={}".into()])?;
-            // The text of the scene is that of the run.
+            // The scene is read from the folder of the run.
             let remedy = match common.set.is_empty() {
                 true => {
                     "a file that it names, such as a mesh or a picture, is not what it was; restore it, or begin a run in another --out"
@@ -59,13 +59,13 @@ pub(super) fn scene(
     }
 }
 
-/// Whether a parameter of pictures says what the grid `flame` of volumes holds.
+/// Whether a parameter of pictures changes the grid `flame` of volumes.
 fn is_of_flame(parameter: &Parameter) -> bool {
     ["render.medium.glow", "render.medium.glow_heat"].contains(&parameter.path.as_str())
 }
 
-/// Whether a run of `scene` without a checkpoint takes the place of one of the same scene, as `--resume` asks: one that was killed before
-/// its first checkpoint. `input` is the file of the scene.
+/// Whether a run of `scene` without a checkpoint replaces a run of the same scene, with `--resume`: one that
+/// was killed before its first checkpoint. `input` is the file of the scene.
 ///
 /// # Errors
 /// If the run would replace its own input, or put files of two scenes into one folder.
@@ -109,7 +109,7 @@ pub(super) fn restarts(
     Ok(false)
 }
 
-/// The scene without its overrides and with absolute file names, as a run writes it.
+/// Returns the scene as a run writes it: overrides are part of its text, and file names are absolute.
 fn alone(scene: &Scene, share: Share) -> Result<Scene, SceneError> {
     Scene::parse_shared(&scene.name, &scene.text()?, &[], share)
 }

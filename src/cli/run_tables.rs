@@ -16,7 +16,8 @@ use crate::scene::Scene;
 use crate::solver::{Solver, Stage, StepStats};
 use crate::spread::{Spread, spread};
 
-/// Cells of the velocity along each axis and the first of them, for a file, of a box that follows its smoke.
+/// Returns the cells of the velocity along each axis and the first cell, by name, for a box that follows its
+/// smoke.
 pub fn moved_box(solver: &Solver) -> impl Iterator<Item = (&'static str, f64)> {
     let (config, n) = (solver.config(), solver.config().dims.array().map(|n| n as f64));
     let first = config.origin.map(f64::from);
@@ -30,7 +31,8 @@ const SWIRLS: [&str; 2] = ["swirl_speed", "swirl_speed_uncapped"];
 /// Names of the numbers of [`moved_box`].
 const BOX: [&str; 6] = ["cells_x", "cells_y", "cells_z", "first_x", "first_y", "first_z"];
 
-/// The tables of a run: a line a step, and lines of probes when they are due. And what it takes means of.
+/// The tables of a run, with a line for each step and lines of probes when they are due, and the means over
+/// time.
 pub struct Tables {
     /// None on a rank that writes no files.
     stats: Option<Csv>,
@@ -42,7 +44,7 @@ pub struct Tables {
 struct Series {
     probe: Probe,
     csv: Option<Csv>,
-    /// Of a probe that measures means over time.
+    /// Mean over time, if the probe measures one.
     mean: Option<Mean>,
 }
 
@@ -55,7 +57,7 @@ impl Series {
         Self { probe: probe.clone(), csv, mean }
     }
 
-    /// Measures after a step, with which a frame may have come to its end.
+    /// Measures after a step; `is_frame` if the step completes a frame.
     fn step(&mut self, run: &mut Run, is_frame: bool) -> Result<(), OutputError> {
         let Self { probe, csv, mean } = self;
         let due = probe.is_due(run.solver(), is_frame);
@@ -86,12 +88,12 @@ impl Series {
     }
 }
 
-/// Brings what `probe` reads to the first rank.
+/// Brings the planes that `probe` reads to the first rank.
 fn bring(run: &mut Run, probe: &Probe) {
     let (solver, all) = (run.solver(), GHOST as isize);
     let (h, nz) = (solver.config().h, solver.layout().dims.nz as isize);
     let corner = solver.config().corner()[2];
-    // Derived fields and means over cells read beyond the span.
+    // Derived fields and interpolation read beyond the extent of the probe.
     const MARGIN: f32 = 4.0;
     let planes = probe.depth(solver).map_or([-all, nz + all], |[low, high]| {
         let [low, high] = [low, high].map(|z| (z - corner) / h);
@@ -101,7 +103,7 @@ fn bring(run: &mut Run, probe: &Probe) {
 }
 
 impl Tables {
-    /// The tables of a rank that writes none.
+    /// Makes the tables of a rank that writes none.
     pub fn none(scene: &Scene) -> Self {
         let probes = scene.probes.iter().map(|probe| Series::new(probe, None)).collect();
         Self { stats: None, probes, means: None }
@@ -152,7 +154,7 @@ impl Tables {
         of_probes.chain(self.means.as_mut().map(FieldMeans::mean)).collect()
     }
 
-    /// The numbers of a step, with which a frame may have come to its end.
+    /// Adds the line of a step, and those of probes; `is_frame` if the step completes a frame.
     pub fn step(&mut self, run: &mut Run, is_frame: bool) -> Result<(), OutputError> {
         self.probes.iter_mut().try_for_each(|series| series.step(run, is_frame))?;
         let solver = run.solver();

@@ -29,7 +29,8 @@ pub fn run(args: &ScenesArgs) -> Result<(), CliError> {
     }
 }
 
-/// Describes a built-in scene. Keys are stable: new ones may come, none goes or changes its meaning.
+/// Describes a built-in scene. Keys are stable: new ones may be added, but none is removed or changes its
+/// meaning.
 fn about(name: &str) -> Result<Value, CliError> {
     let text = builtin::text(name).ok_or_else(|| unknown(name))?;
     let scene = Scene::load(name, &[])?;

@@ -60,7 +60,7 @@ pub fn man(args: &ManArgs, common: &Common, command: clap::Command) -> Result<()
     Ok(())
 }
 
-/// Path of the page of a command, which is named in full: `updraft-render.1`.
+/// Returns the path of the page of a command, with its full name: `updraft-render.1`.
 fn file(folder: &Path, command: &clap::Command) -> PathBuf {
     folder.join(format!("{}.1", command.get_display_name().unwrap_or(command.get_name())))
 }

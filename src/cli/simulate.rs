@@ -58,29 +58,30 @@ pub fn run(args: &SimulateArgs, common: &Common) -> Result<(), CliError> {
     job.run(saved, common, None)
 }
 
-/// Whether the flow of the run in `folder` was given, if `args` continue that run or keep its frames. Its checkpoint says so, or its scene.
+/// If `args` continue the run in `folder` or keep its frames, returns whether that run moved through the flow
+/// of another, from its checkpoint or its scene.
 fn is_kept_flow_given(args: &SimulateArgs, folder: &RunFolder, saved: Option<&Checkpoint>) -> Option<bool> {
     let keeps = (args.resume || args.skip_existing) && folder.scene().exists();
     let by_scene = || keeps.then(|| folder.has_given_flow());
     saved.map(|saved| saved.head.has_given_flow).or_else(by_scene)
 }
 
-/// The command `words` that continues a run into the folder of `args`.
+/// Completes `words` to the command that continues a run in the folder of `args`.
 fn again_with(mut words: Vec<String>, args: &SimulateArgs) -> String {
     words.push(args.out.display().to_string());
     words.extend(args.skip_existing.then(|| "--skip-existing".to_owned()));
     run_options::command(words)
 }
 
-/// A run of smoke alone, through a flow that is given.
+/// A run of smoke alone, through the flow of another run.
 pub(super) struct Detail<'a> {
     /// The scene with finer smoke.
     pub scene: &'a Scene,
     /// The file of the scene of the flow.
     pub input: PathBuf,
-    /// Output unless its arguments say otherwise.
+    /// Default options.
     pub usual: RunOptions,
-    /// The command that continues it, up to `--out`.
+    /// The command that continues the run, up to `--out`.
     pub again: Vec<String>,
 }
 
@@ -115,7 +116,9 @@ pub(super) fn through(
     let restarts = saved.is_none() && run_start::restarts(args, common, scene, None, &folder)?;
     let existing = Existing::forced(common.force || args.skip_existing || saved.is_some() || restarts);
     if options.fields.contains(&Field::Pressure) {
-        return Err(CliError::Request("--fields pressure: a flow that is given has none".into()));
+        return Err(CliError::Request(
+            "--fields pressure: the flow of another run has none; leave pressure out".into(),
+        ));
     }
     let (again, comm) = (again_with(again, args), common.comm.clone());
     let clears = is_clearing(args, common, saved.as_ref());
@@ -123,7 +126,7 @@ pub(super) fn through(
     job.run(saved, common, Some(flow))
 }
 
-/// Whether a run takes the place of all files that an earlier one left in the folder.
+/// Whether a run removes all files of an earlier run in the folder.
 fn is_clearing(args: &SimulateArgs, common: &Common, saved: Option<&Checkpoint>) -> bool {
     common.force && !args.skip_existing && saved.is_none()
 }
@@ -146,11 +149,11 @@ struct Job<'a> {
     folder: &'a RunFolder,
     /// Treatment of existing files.
     existing: Existing,
-    /// Whether it takes the place of a run of the same scene.
+    /// Whether the run replaces a run of the same scene that has no checkpoint.
     restarts: bool,
-    /// Whether it removes the files of an earlier run.
+    /// Whether the run removes the files of an earlier one.
     clears: bool,
-    /// The command that continues it.
+    /// The command that continues the run.
     again: String,
     /// The ranks that share the run. The first writes all files.
     comm: Option<Arc<dyn Comm>>,
@@ -182,7 +185,8 @@ impl Job<'_> {
         self.advance(run, tables, is_resumed, common)
     }
 
-    /// Advances a run to its last frame. One that `is_resumed` keeps a checkpoint of its end, so that the same command finds it complete.
+    /// Advances a run to its last frame. A run that `is_resumed` writes a checkpoint at its end, so that the
+    /// same command finds it complete.
     fn advance(
         &self,
         mut run: Run,
@@ -223,7 +227,7 @@ impl Job<'_> {
                 )));
             }
         }
-        // A run that was killed after its last checkpoint lacks its means and has no step left.
+        // Also without a step left: a run that was killed after its last checkpoint lacks its means.
         self.write_means(&tables, run.solver())?;
         drop(progress);
         run.warn(common.quiet);
@@ -233,7 +237,8 @@ impl Job<'_> {
     /// Begins a run and its files.
     fn begin(&self, flow: Option<RunFlow>) -> Result<(Run, Tables), CliError> {
         let scene = self.scene;
-        // Until then a signal ends the program at once: initial formulas may take minutes, and nothing is written yet.
+        // Signals are caught only after this, and end the program at once until then: initial formulas may
+        // take minutes, and nothing is written yet.
         let mut run = Run::new(scene, self.comm.clone(), interrupt::flag())?;
         interrupt::catch();
         let has_given_flow = flow.is_some();
@@ -256,7 +261,7 @@ impl Job<'_> {
         Ok((run, tables))
     }
 
-    /// Makes the files that a run begins with.
+    /// Writes the first files of a run.
     fn begin_files(&self, has_given_flow: bool) -> Result<Tables, CliError> {
         let Self { scene, folder, existing, .. } = *self;
         let (tables, fields) = (self.tables(), self.fields());
@@ -280,7 +285,7 @@ impl Job<'_> {
         Ok(Tables::create(scene, folder, existing)?)
     }
 
-    /// Resumes a saved run. Everything it wrote after the checkpoint is written again.
+    /// Resumes a saved run. Files that it wrote after the checkpoint are written again.
     fn resume(
         &self,
         mut saved: Checkpoint,
@@ -316,7 +321,8 @@ impl Job<'_> {
         Ok((run, tables))
     }
 
-    /// Says which of the frames that are asked for now, and were not `before`, lie before the checkpoint, at `frame`: they are not written.
+    /// Reports missing frames that are not written: wanted now, but not `before`, and not after the
+    /// checkpoint at `frame`.
     fn tell_missing(&self, before: Frames, frame: u32) {
         let RunOptions { frames, format, .. } = &self.options;
         let is_missing = |&n: &u32| {
@@ -340,13 +346,13 @@ impl Job<'_> {
         mean_from.map(|from| FieldMeans::new(fields, from, run.solver()))
     }
 
-    /// Refuses what the scene cannot give.
+    /// Fails if the scene cannot provide the wanted output.
     fn check(&self) -> Result<(), CliError> {
         let (config, options) = (&self.scene.config, &self.options);
         self.scene.check_sides_until(self.end()).map_err(CliError::Request)?;
         match () {
             () if config.frozen && options.fields.contains(&Field::Pressure) => {
-                Err(CliError::Request("--fields pressure: a frozen flow has none".into()))
+                Err(CliError::Request("--fields pressure: a frozen flow has none; leave pressure out".into()))
             }
             () if config.follow.on && options.mean_from.is_some() => Err(CliError::Request(
                 "--mean-from: the fields of a box that follows its smoke (domain.follow) have no mean over time".into(),
@@ -357,12 +363,12 @@ impl Job<'_> {
         }
     }
 
-    /// Instant of the last frame \[s\].
+    /// Returns the instant of the last frame \[s\].
     fn end(&self) -> f64 {
         f64::from(self.options.frames.last) / f64::from(self.scene.time.frame_rate)
     }
 
-    /// Refuses a mean that begins at or after the end of the run: hours later there would be none.
+    /// Fails if a mean begins at or after the end of the run: there would be none after hours of computing.
     fn check_mean(&self) -> Result<(), CliError> {
         let end = self.end();
         match self.options.mean_from {
@@ -392,7 +398,8 @@ impl Job<'_> {
         }
     }
 
-    /// Writes a checkpoint, when all that it counts on is on the disk; of a run that `has_ended` before its last frame.
+    /// Writes a checkpoint after all files that it relies on are on the disk; `has_ended` if the run became
+    /// steady.
     fn save(
         &self,
         run: &mut Run,
@@ -432,7 +439,7 @@ impl Job<'_> {
         paths
     }
 
-    /// Writes the means of the fields, if they are asked for.
+    /// Writes the means of the fields, if there are any.
     fn write_means(&self, tables: &Tables, solver: &Solver) -> Result<(), OutputError> {
         let Some(means) = &tables.means else { return Ok(()) };
         let Some([from, time]) = means.span() else {
@@ -441,7 +448,7 @@ impl Job<'_> {
         };
         let count = means.fields().len();
         if !self.is_first() {
-            // It passes its planes to the first.
+            // This rank passes its planes to the first.
             let passed = (0..count).try_for_each(|n| means.planes(n, solver, |_| Ok(())));
             return passed.map_err(|source| OutputError::Write { path: self.folder.means(), source });
         }
@@ -461,8 +468,8 @@ impl Job<'_> {
         })
     }
 
-    /// Writes the fields of a frame, if it is one of those that are wanted or the last of a run that `ends` early. Returns
-    /// the files that it wrote.
+    /// Writes the fields of a frame if it is a wanted one, or the last of a run that `ends` early. Returns
+    /// the written files.
     fn write_frame(&self, frame: u32, ends: bool, run: &mut Run) -> Result<Vec<PathBuf>, OutputError> {
         let Self { args, folder, options, .. } = self;
         if !(options.frames.contains(frame) || ends) {
@@ -485,7 +492,7 @@ impl Job<'_> {
                 })?;
                 written.push(path);
             } else {
-                // It passes its planes to the first.
+                // This rank passes its planes to the first.
                 let passed = self.write_fields(format, io::empty(), frame, run.solver());
                 passed.map_err(|source| OutputError::Write { path, source })?;
             }
@@ -545,12 +552,12 @@ impl Job<'_> {
     }
 }
 
-/// Names and shapes of `fields`, for a file.
+/// Returns names and shapes of `fields`, for a file.
 fn shapes(fields: &[Field], solver: &Solver) -> Vec<(&'static str, [usize; 3])> {
     fields.iter().map(|field| (field.name(), field.shape(field.layout(solver).dims))).collect()
 }
 
-/// Edge of the cells of smoke \[m\], for a file, if they are finer than those of the velocity.
+/// Returns the edge of the cells of smoke \[m\], for a file, if they are finer than those of the velocity.
 fn smoke_voxel(solver: &Solver) -> Option<(&'static str, f64)> {
     let config = solver.config();
     (config.detail > 1).then(|| ("smoke_voxel", config.smoke_h().into()))

@@ -65,7 +65,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The ending of its files.
+    /// Ending of the files.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Self::Npz => "npz",

@@ -28,9 +28,9 @@ pub struct Run {
     cancel: &'static AtomicBool,
     /// CFL number of the next warning.
     alarm: f32,
-    /// The flow, if it is given.
+    /// The flow of another run that the smoke follows, if any.
     flow: Option<RunFlow>,
-    /// Whether it was said that the box grows no more.
+    /// Whether the warning of a box at its memory limit was given.
     was_full: bool,
 }
 
@@ -63,7 +63,7 @@ impl Run {
         Ok(Self::at(scene, solver, [0; 2], cancel))
     }
 
-    /// A run of `scene` whose `solver` has finished so many frames, and steps of the next one.
+    /// Makes a run of `scene` whose `solver` has finished `frame` frames, and `step` steps of the next one.
     fn at(scene: &Scene, solver: Solver, [frame, step]: [u32; 2], cancel: &'static AtomicBool) -> Self {
         let (steps, dt) = scene.time.steps_per_frame();
         Self {
@@ -157,7 +157,7 @@ impl Run {
 
     fn step_solver(&mut self) -> Result<(), CliError> {
         let Self { solver, steps, dt, frame, step, flow, .. } = self;
-        // A step that is cut short could not be saved.
+        // A cancelled step could not be saved in a checkpoint.
         static NEVER: AtomicBool = AtomicBool::new(false);
         let Some(flow) = flow else { return solver.step(*dt).map(drop).map_err(stopped) };
         let instant = |step: u32| f64::from(*frame) + f64::from(step) / f64::from(*steps);
@@ -165,13 +165,13 @@ impl Run {
         solver.step_along(*dt, ends.each_ref(), &NEVER).map(drop).map_err(stopped)
     }
 
-    /// Lets smoke and heat follow a given flow from the start.
+    /// Lets smoke and heat follow the flow of another run from the start.
     pub fn follow(&mut self, mut flow: RunFlow) {
         flow.begin(&self.solver);
         self.flow = Some(flow);
     }
 
-    /// Lets smoke and heat of a resumed run of `scene` follow the flow that they followed before.
+    /// Lets smoke and heat of a resumed run of `scene` continue to follow `flow`.
     pub fn follow_on(
         &mut self,
         mut flow: RunFlow,
@@ -185,8 +185,8 @@ impl Run {
         Ok(())
     }
 
-    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables, its options and its means over time. All ranks
-    /// call it; only the first knows the tables.
+    /// Writes a checkpoint of a run of `scene` to `path`, with the lengths of its tables, its options and its
+    /// means over time. All ranks call it; only the first knows tables and options.
     pub fn save(
         &mut self,
         path: &Path,
@@ -220,7 +220,7 @@ impl Run {
     }
 }
 
-/// Converts a cancelled step to an error: only signals cancel here.
+/// Converts the error of a step. Only signals cancel steps here.
 pub fn stopped(error: SolverError) -> CliError {
     match error {
         SolverError::Cancelled => CliError::Stopped(super::interrupt::by().into()),

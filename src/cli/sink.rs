@@ -34,7 +34,8 @@ pub struct Target {
 
 impl Target {
     /// Makes the target for `frames` from `out`. If the format needs ffmpeg and there is none, it becomes
-    /// PNGs of the same name; `is_first` of several ranks says so, also where progress is not wanted: other files are written.
+    /// PNGs of the same name. The first rank (`is_first`) reports this even with `--quiet`, because other
+    /// files than expected are written.
     pub fn new(out: &Pattern, frames: Frames, is_first: bool) -> Result<Self, CliError> {
         let mut target = Self { out: out.clone(), format: format(out)?, frames, layers: false };
         target.check_numbering()?;
@@ -57,7 +58,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Adds layers to the pictures, or not.
+    /// Sets whether the pictures have layers.
     pub fn with_layers(self, layers: bool) -> Result<Self, CliError> {
         if layers && self.format != Format::Exr {
             let message = format!("{}: only .exr has layers; leave --layers out", self.name());
@@ -102,7 +103,7 @@ impl Target {
         }
     }
 
-    /// Whether the picture of `frame` exists already. An empty file is none.
+    /// Whether the picture of `frame` exists already. An empty file does not count.
     pub fn has(&self, frame: u32) -> bool {
         self.out.path(frame).metadata().is_ok_and(|file| file.len() > 0)
     }
@@ -213,7 +214,7 @@ impl Sink {
         }
     }
 
-    /// Closes open files; a video gets its name only now.
+    /// Closes open files. A video gets its final name only here.
     pub fn finish(self) -> Result<(), CliError> {
         Ok(match self {
             Self::Pictures(..) | Self::Linear(..) => Ok(()),

@@ -1,4 +1,4 @@
-//! The end of a run whose flow no longer changes.
+//! Detection of a steady flow, which ends a run.
 
 use crate::solver::StepStats;
 
@@ -8,7 +8,7 @@ pub(super) struct Steady {
     share: f64,
     /// Time \[s\] and energy of the last frame.
     last: Option<(f64, f64)>,
-    /// Time since which the energy has not changed \[s\].
+    /// Start of the present time without a change of the energy \[s\].
     since: Option<f64>,
 }
 
@@ -17,8 +17,8 @@ impl Steady {
         Self { share, last: None, since: None }
     }
 
-    /// Whether the energy has hardly changed for a second. Air at rest does not count: the flow has not begun
-    /// yet.
+    /// Whether the energy has changed less than that for a second. Air at rest does not count: the flow has
+    /// not begun yet.
     pub fn reached(&mut self, stats: &StepStats) -> bool {
         let (time, energy) = (stats.time, stats.kinetic_energy);
         let Some((before, was)) = self.last.replace((time, energy)) else { return false };

@@ -1,4 +1,4 @@
-//! The fields of a frame that a run has written: an npz, or an OpenVDB file.
+//! Reading the fields of a stored frame from an npz or OpenVDB file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::volume::Volume;
 pub(super) struct RunNumbers {
     /// Edge of a cell of the velocity \[m\].
     pub h: f32,
-    /// Cells of smoke and their edge \[m\], if frames are to have these.
+    /// Cells of smoke and their edge \[m\], if these are checked.
     pub smoke: Option<(Dims, f32)>,
     /// Frames per second.
     pub rate: f32,
@@ -47,7 +47,7 @@ impl StoredFrame {
         Ok(Self::Vdb(path.to_owned(), bytes))
     }
 
-    /// Those of `wanted` that it has.
+    /// Returns the fields of `wanted` that it has.
     pub fn fields(&self, wanted: &[Field]) -> Vec<Field> {
         let mut fields = wanted.to_vec();
         match self {
@@ -89,7 +89,7 @@ impl StoredFrame {
         }
     }
 
-    /// Share of the cells of a box of `config` in which it has a value of `field`, if it says so.
+    /// Returns the share of the cells of a box of `config` in which it has a value of `field`, if known.
     pub fn filled(&self, field: Field, config: &Config) -> Option<f64> {
         let Self::Vdb(_, bytes) = self else { return Some(1.0) };
         let active = Volume::read(bytes).ok()?.active_voxels(field)?;
@@ -110,7 +110,7 @@ impl StoredFrame {
         }
     }
 
-    /// Fails if it says that it is not `frame` of `run`.
+    /// Fails if its numbers differ from those of `frame` of `run`.
     pub fn check_run(&mut self, frame: u32, run: RunNumbers) -> Result<(), CliError> {
         let RunNumbers { h, smoke, rate } = run;
         let edges = [Some(("voxel", h)), smoke.map(|(_, h)| ("smoke_voxel", h))].into_iter().flatten();
@@ -119,7 +119,7 @@ impl StoredFrame {
         let other_run = "it is a frame of another run, so simulate anew";
         let times = [
             ("frame_rate", rate, 1e-6 * rate),
-            // Steps add up in rounded numbers.
+            // The time of a run has accumulated rounding errors.
             ("time", f64::from(frame) / rate, (1e-2 + 1e-6 * f64::from(frame)) / rate),
         ];
         for (name, wanted, tolerance) in edges.chain(times) {
@@ -148,7 +148,7 @@ impl StoredFrame {
         }
     }
 
-    /// A number beside the fields, if it has it.
+    /// Returns a number stored beside the fields, if there is one of this name.
     pub fn number(&mut self, name: &str) -> Option<f64> {
         match self {
             Self::Npz(_, npz) => npz.number(name),

@@ -1,4 +1,4 @@
-//! Memory floor of a stage: the bytes it must move, over the copy bandwidth of this machine.
+//! Memory floor of a stage: the bytes that it must move, divided by the copy bandwidth of this machine.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,12 +18,12 @@ const COPIED_BY_ALL: usize = 1 << 26;
 /// Number of timed copies; the best counts.
 const REPEATS: usize = 5;
 
-/// Floats that each of `threads` threads copies.
+/// Returns the floats that each of `threads` threads copies.
 fn share(threads: usize) -> usize {
     COPIED.min(COPIED_BY_ALL / threads.max(1))
 }
 
-/// Copy bandwidth of `threads` threads \[B/s\], reads and writes counted.
+/// Measures the copy bandwidth of `threads` threads, reads and writes counted \[B/s\].
 ///
 /// # Errors
 /// If memory or threads are not available.
@@ -33,12 +33,12 @@ pub fn copy_bandwidth(threads: usize) -> Result<f64, CliError> {
     Ok((2 * share(threads) * threads * size_of::<f32>()) as f64 / best)
 }
 
-/// Duration of one copy on all threads \[s\], from the first start to the last end.
+/// Measures the time of one copy on all threads, from the first start to the last end \[s\].
 fn copy(threads: usize) -> Result<f64, CliError> {
     let count = share(threads);
     let (ready, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = |mut from: Vec<f32>, mut to: Vec<f32>| {
-        // Not zeros: the system would provide those page by page during the copy.
+        // The system would provide pages of zeros only during the copy.
         from.resize(count, 1.0);
         to.resize(count, 2.0);
         ready.fetch_add(1, Ordering::SeqCst);
@@ -63,9 +63,9 @@ fn copy(threads: usize) -> Result<f64, CliError> {
     })
 }
 
-/// Bytes that a stage must move for each cell, with the cubic scheme in an empty box full of smoke: each
-/// field it reads once and each it writes twice, because a line is fetched before it is written. None where
-/// that depends on the scene.
+/// Returns the bytes that a stage must move for each cell, with a cubic scheme in a box without solids, full
+/// of smoke. Each field that it reads counts once, and each that it writes twice, because a line is fetched
+/// before it is written. None where that depends on the scene.
 pub fn bytes(stage: Stage) -> Option<f64> {
     let [scalar, vector, four] = [4.0, 12.0, 16.0];
     match stage {
@@ -82,7 +82,7 @@ pub fn bytes(stage: Stage) -> Option<f64> {
     }
 }
 
-/// Peak memory of this process \[bytes\], if the system tells.
+/// Returns the peak memory of this process \[bytes\], if the system tells.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -99,7 +99,7 @@ mod tests {
         assert!(speed > 1e8 && speed < 1e13, "{speed}");
     }
 
-    /// 1,024 threads took 128 GiB.
+    /// Once 1,024 threads took 128 GiB.
     #[test]
     fn all_threads_together_copy_a_bounded_amount() {
         for threads in [1, 2, 4, 100, 1024] {

@@ -55,7 +55,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 impl ViewArgs {
-    /// Refuses a scene before the name of another command: it is a mistake.
+    /// Fails if there is a scene or an option of the window before the name of another command.
     pub fn refuse(&self) -> Result<(), CliError> {
         match (&self.scene, self.record_memory.or(self.record_disk)) {
             (Some(scene), _) => Err(CliError::Request(format!("write `{scene}` after the command"))),
@@ -67,7 +67,7 @@ impl ViewArgs {
     }
 }
 
-/// Opens the window, or says why that is impossible and renders the scene.
+/// Opens the window. If that is impossible, reports the reason and renders the scene.
 pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
     let scene = common.scene(args.scene.as_deref().unwrap_or(common.default_scene()), &[])?;
     match window(&scene, args, common)? {
@@ -80,8 +80,7 @@ pub fn run(args: &ViewArgs, common: &Common) -> Result<(), CliError> {
 #[cfg(feature = "viewer")]
 fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<String>, CliError> {
     use crate::app::{self, AppError};
-    // Window systems panic when their display disappears. All panics are caught here and replaced by one line
-    // of ours.
+    // Window systems panic when their display disappears. All panics are caught here and replaced by one line.
     std::panic::set_hook(Box::new(|info| tracing::debug!("{info}")));
     let options = app::Options {
         record_memory: args.record_memory.or(common.record_memory),
@@ -106,8 +105,8 @@ fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<Stri
     }
 }
 
-/// Lets the first signal close the window, which copies its unsaved changes. One that waits for its display, or for the
-/// end of a step, ends after [`LEAVING`].
+/// Lets the first signal close the window, which copies its unsaved changes. If the window waits for its
+/// display or for the end of a step, the process ends after [`LEAVING`].
 #[cfg(feature = "viewer")]
 fn leave_at_signal(leave: crate::app::Leave) {
     interrupt::call_at_first(Some(Box::new(move || {
@@ -127,14 +126,14 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".into())
 }
 
-/// Removes the source line that winit puts first: it does not help users.
+/// Removes the source line at the start of messages of winit: it does not help users.
 #[cfg(feature = "viewer")]
 fn without_place(why: &str) -> &str {
     let what = why.strip_prefix("os error at ").and_then(|rest| rest.split_once(": "));
     what.map_or(why, |(_, what)| what).trim_end_matches('.')
 }
 
-/// Says why there is no window in this build.
+/// Returns the reason that there is no window in this build.
 #[cfg(not(feature = "viewer"))]
 fn window(_scene: &Scene, _args: &ViewArgs, _common: &Common) -> Result<Option<String>, CliError> {
     Ok(Some("no window here (built without the feature `viewer`)".into()))

@@ -4,9 +4,9 @@
 //! t = c C + α M + B / b
 //! ```
 //!
-//! C are the cells of a slab, M the messages that its rank sends in a step, and B their bytes; c is the time for a cell, α the latency of a
-//! message and b the bandwidth of a rank. M and B follow from the algorithm; c, α and b are fitted, each as the least sum of squares of
-//! relative errors.
+//! C are the cells of a slab, M the messages that its rank sends in a step, and B their bytes. c is the time
+//! for a cell, α the latency of a message and b the bandwidth of a rank. M and B follow from the algorithm.
+//! c, α and b are fitted by least squares of the relative errors.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub struct Sample {
     /// Cells of the slab.
     pub cells: f64,
-    /// Messages and bytes that it sends.
+    /// Messages and bytes that the rank sends.
     pub messages: f64,
     pub bytes: f64,
     /// Time of computing and of transfers \[s\].
@@ -35,7 +35,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Fits the costs to samples, of which those on one rank have no messages. `None` without a sample that has any.
+    /// Fits the costs to samples. Those on one rank have no messages; without any other sample the result is
+    /// `None`.
     pub fn fit(samples: &[Sample]) -> Option<Self> {
         let (mut cells, mut squares) = (0.0, 0.0);
         for sample in samples.iter().filter(|sample| sample.work > 0.0) {
@@ -52,7 +53,7 @@ impl Costs {
         Some(Self { cell: cells / squares, message, byte })
     }
 
-    /// Time of computing and of transfers of a step \[s\].
+    /// Returns the time of computing and of transfers of a step \[s\].
     pub fn step(&self, cells: f64, messages: f64, bytes: f64) -> [f64; 2] {
         [self.cell * cells, self.message * messages + self.byte * bytes]
     }
@@ -67,7 +68,7 @@ impl Costs {
     }
 }
 
-/// Two factors, neither below 0, with which the sums of each row come closest to 1.
+/// Solves rows · x ≈ 1 by least squares for x ≥ 0.
 fn least_squares(rows: &[[f64; 2]]) -> [f64; 2] {
     let sum = |f: &dyn Fn(&[f64; 2]) -> f64| rows.iter().map(f).sum::<f64>();
     let square = [sum(&|row| row[0] * row[0]), sum(&|row| row[1] * row[1])];
@@ -78,7 +79,7 @@ fn least_squares(rows: &[[f64; 2]]) -> [f64; 2] {
         (ones[0] * square[1] - ones[1] * both) / determinant,
         (ones[1] * square[0] - ones[0] * both) / determinant,
     ];
-    // Rows that are multiples of each other do not tell the two apart.
+    // Rows that are multiples of each other do not determine both factors.
     if determinant > 1e-9 * square[0] * square[1] && factors.iter().all(|&x| x >= 0.0) {
         return factors;
     }
@@ -99,8 +100,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// From what ranks with two neighbours send, as (ranks, planes of each, messages): on three ranks, on five with as many planes, and
-    /// on three with more planes.
+    /// Determines the counts from the messages of a rank with two neighbours, as (ranks, planes of each,
+    /// messages): on three ranks, on five with as many planes, and on three with more planes.
     pub fn of([few, many, thick]: [(f64, f64, f64); 3]) -> Self {
         let planes = (thick.2 - few.2) / ((thick.1 - few.1) * (few.0 - 1.0));
         let rest = |(ranks, of_each, messages): (f64, f64, f64)| messages - planes * of_each * (ranks - 1.0);
@@ -108,7 +109,7 @@ impl Messages {
         Self { beside: rest(few) - each * (few.0 - 1.0), each, planes }
     }
 
-    /// Messages of a rank with two neighbours.
+    /// Returns the messages of a rank with two neighbours.
     pub fn count(&self, ranks: f64, planes: f64) -> f64 {
         if ranks <= 1.0 { 0.0 } else { self.beside + (ranks - 1.0) * (self.each + self.planes * planes) }
     }

@@ -46,7 +46,7 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
     }
 }
 
-/// Reason that an override has no effect on the timed pictures, if it has none.
+/// Returns the reason that an override has no effect on the timed pictures, if it has none.
 #[cfg(feature = "viewer")]
 fn idle(parameter: &crate::parameter::Parameter) -> Option<String> {
     let why = match parameter.path.as_str() {
@@ -67,8 +67,8 @@ fn idle(parameter: &crate::parameter::Parameter) -> Option<String> {
 #[cfg(feature = "viewer")]
 const TRACED: &str = "pictures of the window are timed, which are never traced; leave it out";
 
-/// A box of one metre, like that of the timed smoke, with the look and the camera of the overrides. Of those of the configuration, which
-/// hold for every command, only overrides of the picture count.
+/// Returns a box of one metre, like that of the timed smoke, with the look and the camera of the overrides.
+/// Overrides of the configuration hold for every command; those without an effect on pictures are left out.
 #[cfg(feature = "viewer")]
 fn scene(args: &BenchArgs, common: &Common) -> Result<Scene, CliError> {
     use crate::look::Scattering;
@@ -95,7 +95,7 @@ fn scene(args: &BenchArgs, common: &Common) -> Result<Scene, CliError> {
     }
 }
 
-/// Refuses: without OpenGL there are no passes to time.
+/// Fails: without OpenGL there are no passes to time.
 #[cfg(not(feature = "viewer"))]
 pub fn run(_args: &BenchArgs, _common: &Common) -> Result<(), CliError> {
     Err(CliError::Request(
@@ -157,7 +157,7 @@ mod tests {
         scene(&args, &Common { set, sets_of_config, ..Common::default() }).unwrap()
     }
 
-    /// Overrides of the configuration hold for scenes too: those of the flow do not count here.
+    /// Overrides of the configuration hold for all commands, so those of the flow are ignored here.
     #[test]
     fn timed_pictures_have_the_look_and_the_camera_of_the_overrides() {
         let plain = timed(&[], 0);

@@ -1,5 +1,5 @@
-//! `updraft bench` on several ranks: the time of a step by stage with what is waited for, how it falls with the number of ranks, and a
-//! projection to more of them.
+//! `updraft bench` on several ranks: computing and waiting time of a step by stage, strong and weak scaling,
+//! and an extrapolation to more ranks.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,20 +18,21 @@ use crate::output::whole::Existing;
 use crate::scene::{Scene, Share};
 use crate::solver::{Stage, StepStats};
 
-/// Fewest planes of a slab.
+/// Least number of planes of a slab.
 const FEWEST_PLANES: usize = 4;
-/// Numbers of ranks of the projection.
+/// Numbers of ranks of the extrapolation.
 const PROJECTED: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
-/// Boxes of the projection: their cells, along z for all ranks or, where the box grows with them, for each.
+/// Boxes of the extrapolation: whether the box grows with the ranks, and its cells. Those along z are then
+/// for each rank.
 const BOXES: [(bool, [usize; 3]); 3] =
     [(false, [1024; 3]), (false, [256, 256, 1 << 15]), (true, [256, 256, 8])];
 
-/// The mean of a step's time and traffic on one rank; times in seconds.
+/// Cost of a step on one rank: median times \[s\] and mean traffic.
 #[derive(Clone, Copy, Debug, Default)]
 struct RankCost {
-    /// Whole step.
+    /// Time of the whole step.
     wall: f64,
-    /// Computing and waiting of each stage.
+    /// Time of computing and of waiting of each stage.
     work: [f64; Stage::ALL.len()],
     wait: [f64; Stage::ALL.len()],
     bytes: f64,
@@ -41,10 +42,10 @@ struct RankCost {
 /// A step, with the transfers of each stage.
 type Timed = (StepStats, Vec<Transfers>);
 
-/// Values of [`RankCost`] as sent.
+/// Number of values of a [`RankCost`] in a message.
 const VALUES: usize = 3 + 2 * Stage::ALL.len();
 
-/// A box on a number of ranks.
+/// Costs of a box on a number of ranks.
 struct RankRun {
     growing: bool,
     dims: Dims,
@@ -107,7 +108,8 @@ pub fn run(args: &BenchArgs, common: &Common, comm: &Arc<dyn Comm>) -> Result<()
     write_report(path, Existing::forced(common.force), &report)
 }
 
-/// Every size of the box on one, two, four and so on up to all ranks: a cube, and one that grows along z with the ranks.
+/// Lists every size of the box on one, two, four and so on up to all ranks: a cube, and a box that grows
+/// along z with the ranks.
 fn cases(
     args: &BenchArgs,
     common: &Common,
@@ -124,7 +126,7 @@ fn cases(
         for growing in [false, true] {
             for &size in &sizes {
                 let nz = if growing { cells as usize * size } else { cells as usize };
-                // On one rank both are the same.
+                // On one rank both boxes are the same.
                 if nz / size < FEWEST_PLANES || growing && size == 1 {
                     continue;
                 }
@@ -147,7 +149,7 @@ fn cases(
     }
 }
 
-/// Times the steps of a box full of smoke on the first `size` ranks. The first rank gets those of all.
+/// Times the steps of a box full of smoke on the first `size` ranks. The first rank gets the costs of all.
 fn measure(
     case: &Case,
     size: usize,
@@ -177,7 +179,7 @@ fn measure(
     Ok(Some(all.iter().map(RankCost::from_values).collect()))
 }
 
-/// The statistics and transfers of each of some steps, after others.
+/// Takes `before` steps and then `steps` more. Returns statistics and transfers of the latter.
 fn timed_steps(
     case: &Case,
     ranks: &Arc<Metered>,
@@ -199,7 +201,7 @@ fn timed_steps(
     Ok(found)
 }
 
-/// Messages of the scheme of `scene`, counted on ranks within this process.
+/// Counts the messages of the scheme of `scene`, on ranks within this process.
 fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
     let count = |ranks: usize, planes: usize| -> Result<(f64, f64, f64), CliError> {
         let mut scene = scene.clone();
@@ -218,7 +220,7 @@ fn count_messages(scene: &Scene) -> Result<Messages, CliError> {
 }
 
 impl RankCost {
-    /// The median of the times, and the mean of the traffic.
+    /// Returns the median of the times, and the mean of the traffic.
     fn of(steps: &[Timed]) -> Self {
         let median = |time: &dyn Fn(&Timed) -> f64| Spread::of(steps.iter().map(time).collect()).median;
         let waits = |step: &Timed, stage: usize| {
@@ -264,13 +266,13 @@ impl RankCost {
     }
 }
 
-/// Mean and greatest of a number of each rank.
+/// Returns mean and maximum of a number over the ranks.
 fn mean_and_most(of: &[RankCost], value: impl Fn(&RankCost) -> f64) -> [f64; 2] {
     let sum: f64 = of.iter().map(&value).sum();
     [sum / of.len() as f64, of.iter().map(value).fold(0.0, f64::max)]
 }
 
-/// One number in relation to another that may be 0.
+/// Returns a / b, or 1 if b is 0.
 fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 1.0 }
 }
@@ -280,24 +282,26 @@ fn size_text(dims: Dims) -> String {
 }
 
 impl RankRun {
-    /// Time of a step, that of the slowest rank \[s\].
+    /// Returns the time of a step on the slowest rank \[s\].
     fn wall(&self) -> f64 {
         mean_and_most(&self.ranks, |of| of.wall)[1]
     }
 
-    /// Computing of the slowest rank over the mean, and the share of the time that is waited.
+    /// Returns the computing time of the slowest rank over the mean, and the share of waiting in the time of
+    /// a step.
     fn imbalance(&self) -> [f64; 2] {
         let [mean, most] = mean_and_most(&self.ranks, RankCost::worked);
         let [waited, _] = mean_and_most(&self.ranks, RankCost::waited);
         [ratio(most, mean), waited / mean_and_most(&self.ranks, |of| of.wall)[0].max(1e-12)]
     }
 
-    /// Traffic of the rank that sends most.
+    /// Returns the most bytes and the most messages that a rank sends.
     fn sent(&self) -> [f64; 2] {
         [mean_and_most(&self.ranks, |of| of.bytes)[1], mean_and_most(&self.ranks, |of| of.messages)[1]]
     }
 
-    /// For the fit: what one rank computes, and the rest of the slowest rank's time.
+    /// Returns a sample for the fit: the mean computing time of a rank, and the rest of the slowest rank's
+    /// time.
     fn sample(&self) -> Sample {
         let [bytes, messages] = self.sent();
         let cells = self.dims.cells() as f64 / self.ranks.len() as f64;
@@ -305,7 +309,7 @@ impl RankRun {
         Sample { cells, messages, bytes, work, wait: (self.wall() - work).max(0.0) }
     }
 
-    /// Time by stage.
+    /// Formats the time by stage.
     fn stages(&self) -> String {
         let mut text = format!(
             "\n{} on {} ranks\n{:<16}  {:>9}  {:>8}  {:>10}  {:>8}\n",
@@ -361,7 +365,7 @@ impl RankRun {
     }
 }
 
-/// Strong and weak scaling.
+/// Formats strong and weak scaling.
 fn table(found: &[RankRun], threads: usize) -> String {
     let mut text = format!(
         "boxes full of smoke, threads of each rank: {threads}; traffic of the rank that sends most\n\
@@ -401,7 +405,7 @@ fn table(found: &[RankRun], threads: usize) -> String {
     text
 }
 
-/// A step of the model.
+/// A step by the model.
 struct Projected {
     growing: bool,
     ranks: usize,
@@ -428,7 +432,7 @@ impl Projected {
     }
 }
 
-/// The model for many ranks, where their slabs are thick enough and there is such a box.
+/// Applies the model to many ranks, where slabs are thick enough and the box is possible.
 fn projected(scene: &Scene, costs: &Costs, messages: &Messages) -> Vec<Projected> {
     let mut rows = Vec::new();
     for (growing, [nx, ny, nz]) in BOXES {
@@ -447,7 +451,7 @@ fn projected(scene: &Scene, costs: &Costs, messages: &Messages) -> Vec<Projected
     rows
 }
 
-/// The model and what it says about many ranks.
+/// Formats the model and its extrapolation to many ranks.
 fn projection(scene: &Scene, costs: &Costs, messages: &Messages, found: &[RankRun]) -> String {
     let error = |shared: &RankRun| {
         let Sample { cells, messages, bytes, .. } = shared.sample();

@@ -1,4 +1,4 @@
-//! Estimate of the space that a run takes on a disk, and of the memory that its parts take.
+//! Estimates of the space of a run on the disk, and of the memory of its parts.
 
 use crate::cli::frames::Frames;
 use crate::field::Field;
@@ -31,9 +31,9 @@ const VDB: f64 = 0.9;
 pub struct Disk {
     /// Name of the format, as in `--format` or as an extension, and its bytes.
     pub per_frame: [(&'static str, u64); 6],
-    /// OpenVDB where smoke fills the whole box; `per_frame` counts a tenth of it.
+    /// Bytes of OpenVDB if smoke fills the whole box; `per_frame` assumes a tenth of it.
     pub vdb_full: u64,
-    /// The checkpoint, of which there is one.
+    /// Bytes of the checkpoint, of which there is one.
     pub checkpoint: u64,
 }
 
@@ -58,7 +58,7 @@ impl Disk {
             ("vti", cells * channels * 4.0),
             ("vdb", vdb_full * FILLED),
         ];
-        // The velocity and the scalars, what the integrator keeps, the pressure that a solve starts from, and the swirls.
+        // The velocity, the fields of the integrator, the pressure that a solve starts from, and the swirls.
         let fields = 3
             + if scene.config.integrator == Integrator::Trapezoid { 4 } else { 0 }
             + pressure(scene)
@@ -77,7 +77,7 @@ impl Disk {
     }
 }
 
-/// Fields of pressure that the projection of `scene` keeps from one step to the next.
+/// Returns the number of pressure fields that the projection of `scene` keeps from one step to the next.
 fn pressure(scene: &Scene) -> usize {
     match scene.config.projection {
         Projection::Auto if scene.solids.is_empty() => 0,
@@ -86,7 +86,7 @@ fn pressure(scene: &Scene) -> usize {
     }
 }
 
-/// Floats of a cell that turbulence keeps from one step to the next, where it acts.
+/// Returns the floats per cell that turbulence keeps from one step to the next, where it acts.
 fn swirls(scene: &Scene) -> usize {
     if Solver::turbulence_memory(&scene.config, &scene.params.turbulence) > 0 { 8 } else { 0 }
 }

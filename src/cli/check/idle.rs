@@ -1,11 +1,11 @@
-//! Keys without an effect, because another one switches off what they are about.
+//! Keys without an effect, because another key switches their feature off.
 
 use crate::look::Scattering;
 use crate::parameter::{self, FieldAccess, Holder, Parameter, Subject};
 use crate::scene::Scene;
 use crate::solver::{Motion, Projection};
 
-/// Each key without an effect, with the reason. Keys that have their default are not among them: nobody has set them.
+/// Lists each key without an effect, with the reason. Keys with their default value are left out.
 pub fn keys(scene: &Scene) -> Vec<String> {
     let mut keys: Vec<String> = parameter::all()
         .filter(|parameter| is_set(scene, parameter))
@@ -29,11 +29,11 @@ pub fn keys(scene: &Scene) -> Vec<String> {
 fn is_set(scene: &Scene, parameter: &Parameter) -> bool {
     let value = scene.params.value_of(parameter).or_else(|| scene.look.value_of(parameter));
     let value = value.or_else(|| scene.config.value_of(parameter));
-    // The look has a unit vector, which the default is not.
+    // The look holds a unit vector, and the declared default has another length.
     value != parameter.field().map(FieldAccess::default_value) && parameter.path != "render.light.direction"
 }
 
-/// Reason that a parameter has no effect, if it has none.
+/// Returns the reason that a parameter has no effect, if it has none.
 fn why(scene: &Scene, parameter: &Parameter) -> Option<&'static str> {
     let (config, look, path) = (&scene.config, &scene.look, parameter.path.as_str());
     let is_direct = match config.projection {
@@ -69,14 +69,14 @@ fn why(scene: &Scene, parameter: &Parameter) -> Option<&'static str> {
     reasons.into_iter().find(|(is_idle, _)| *is_idle).map(|(_, why)| why)
 }
 
-/// Sources of nothing.
+/// Lists sources that emit nothing.
 fn sources(scene: &Scene) -> impl Iterator<Item = String> {
     let is_idle = |source: &crate::solver::Source| source.rate == [0.0; 4] && source.velocity.is_none();
     let idle = scene.sources.iter().enumerate().filter(move |(_, source)| is_idle(source));
     idle.map(|(n, _)| format!("source.{n}: it emits nothing and has no velocity"))
 }
 
-/// Noise that is even, and a rate of change where there is one instant.
+/// Lists noise of strength 0, and speeds of noise that is used at one instant only.
 fn patches(scene: &Scene) -> impl Iterator<Item = String> {
     let sources = scene.sources.iter().map(|source| (source.noise, "source", true));
     let fills = scene.fills.iter().map(|fill| (fill.noise, "initial.smoke", false));
@@ -85,7 +85,7 @@ fn patches(scene: &Scene) -> impl Iterator<Item = String> {
         let noise = noise?;
         match () {
             () if noise.strength == 0.0 => Some(format!("{list}.{n}.noise: its strength is 0")),
-            // Absent it is 1.
+            // The default is 1.
             () if !lasts && noise.speed != 1.0 => {
                 Some(format!("{list}.{n}.noise.speed: it is filled once, at the start"))
             }
@@ -94,7 +94,7 @@ fn patches(scene: &Scene) -> impl Iterator<Item = String> {
     })
 }
 
-/// A position beside keyframes, and a motion between fewer than two of them.
+/// Lists positions beside keyframes, and motions between fewer than two keyframes.
 fn solids(scene: &Scene) -> impl Iterator<Item = String> {
     let middle = scene.extent().map(|x| 0.5 * x);
     scene.solids.iter().enumerate().flat_map(move |(n, solid)| {

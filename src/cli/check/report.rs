@@ -1,4 +1,5 @@
-//! The report of `updraft check --json`. Keys are stable: new ones may come, none goes or changes its meaning.
+//! The report of `updraft check --json`. Keys are stable: new ones may be added, but none is removed or
+//! changes its meaning.
 
 use serde_json::{Map, Value, json};
 
@@ -85,7 +86,7 @@ fn table(rows: impl IntoIterator<Item = (&'static str, u64)>) -> Value {
     rows.into_iter().map(|(name, bytes)| (name.to_owned(), json!(bytes))).collect::<Map<_, _>>().into()
 }
 
-/// Every key of the scene with the value that it has, whether the scene names it or not.
+/// Lists every key with its value in the scene, whether the scene names it or not.
 fn parameters(scene: &Scene) -> Value {
     let value = |parameter| {
         let value = scene.params.value_of(parameter).or_else(|| scene.look.value_of(parameter));
@@ -133,7 +134,7 @@ fn sides(scene: &Scene) -> Value {
 
 fn shape(shape: &Shape) -> Map<String, Value> {
     let mut about = match shape {
-        // A shape by default is a share of the box.
+        // The size of a default shape is a share of the box.
         Shape::Sphere { radius } => json!({ "radius": rounded(*radius) }),
         Shape::Box { size } => json!({ "size": size }),
         Shape::Cylinder { radius, height } => json!({ "radius": radius, "height": height }),

@@ -13,18 +13,18 @@ pub struct Slabs {
     ranks: u16,
     /// Planes of the thinnest and the thickest slab.
     planes: [usize; 2],
-    /// Memory of the thickest \[bytes\].
+    /// Memory of the thickest slab \[bytes\].
     memory: u64,
     /// Memory that pictures take besides \[bytes\].
     pictures: u64,
-    /// Bytes that a rank between two others sends in a substep, and as many it receives: for the transposition of all planes to
-    /// columns and back, and for planes beside the slab.
+    /// Bytes that a rank between two others sends in a substep: for the transposition of all planes to
+    /// columns and back, and for planes beside the slab. It receives as many.
     columns: u64,
     beside: u64,
 }
 
 impl Slabs {
-    /// Estimates `scene` on `ranks`. In words, why it cannot be run so.
+    /// Estimates `scene` on `ranks`. The error says why it cannot be run on them.
     pub fn of(scene: &Scene, ranks: u16) -> Result<Self, String> {
         scene.refuse_on_ranks(usize::from(ranks)).map_err(|error| error.to_string())?;
         let nz = scene.config.dims.nz;
@@ -37,7 +37,7 @@ impl Slabs {
         Ok(Self { ranks, planes, memory, pictures, columns, beside })
     }
 
-    /// One line.
+    /// Formats the costs in one line.
     pub fn line(&self) -> String {
         let Self { ranks, planes: [thin, thick], memory, pictures, columns, beside } = self;
         let planes = if thin == thick { thin.to_string() } else { format!("{thin} or {thick}") };
@@ -53,7 +53,7 @@ impl Slabs {
         )
     }
 
-    /// The same for programs.
+    /// Returns the costs for programs.
     pub fn json(&self) -> Value {
         json!({
             "count": self.ranks,
@@ -65,8 +65,8 @@ impl Slabs {
     }
 }
 
-/// Bytes that a rank between two others sends in a substep of `scene` in a box of `dims`: for the transposition, for planes beside its
-/// slab, and for what all ranks get, sums of planes and active bricks.
+/// Returns the bytes that a rank between two others sends in a substep of `scene` in a box of `dims`: for the
+/// transposition, for planes beside its slab, and for sums of planes and active bricks, which all ranks get.
 pub fn sent(scene: &Scene, dims: Dims, ranks: usize) -> [u64; 3] {
     if ranks == 1 {
         return [0; 3];
@@ -74,7 +74,7 @@ pub fn sent(scene: &Scene, dims: Dims, ranks: usize) -> [u64; 3] {
     let (planes, others) = (dims.nz.div_ceil(ranks), ranks as u64 - 1);
     let slab = (dims.nx * dims.ny * planes) as u64;
     let config = Config { dims, ..scene.config.clone() };
-    // 4 bytes for each cell, there and back, without the share that stays.
+    // 4 bytes for each cell, there and back, except for the share that stays on the rank.
     let solids = !scene.solids.is_empty();
     let columns = if share::iterates(&scene.config, solids) { 0 } else { 8 * slab * others / ranks as u64 };
     [columns, share::halo_bytes(&config, solids, &scene.params), others * (48 * planes as u64 + slab / 64)]
