@@ -4,7 +4,7 @@
 //!
 //! | reader | takes |
 //! |---|---|
-//! | `scene::given` | type, words and hard range; `--set` goes the same way |
+//! | `scene::field_values` | type, words and hard range; `--set` goes the same way |
 //! | `worker::limits` | hard range |
 //! | `scene::write` | the values that differ from the file |
 //! | `app::panel` | label, soft range, scale, unit, description |

@@ -1,4 +1,4 @@
-//! The scene file as it is written, without the parameters that have a field: [`super::given`] takes those
+//! The scene file as it is written, without the parameters that have a field: [`super::field_values`] takes those
 //! first. Every key is optional, and no other is accepted. A table that holds only such parameters is empty
 //! here, and refuses all other keys. [`crate::parameter`] describes the keys; [`super::resolve`] decides the
 //! defaults.

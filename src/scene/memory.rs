@@ -43,12 +43,12 @@ pub fn picture(size: [u32; 2]) -> u64 {
 }
 
 /// Memory that is left of a scene's limit while its files and shapes are read.
-pub struct Left {
+pub struct Budget {
     limit: u64,
     used: Cell<u64>,
 }
 
-impl Left {
+impl Budget {
     /// Starts with `used` of `limit` \[bytes\].
     pub fn new(limit: u64, used: u64) -> Self {
         Self { limit, used: Cell::new(used) }
@@ -108,15 +108,15 @@ mod tests {
 
     #[test]
     fn memory_is_taken_up_to_the_limit() {
-        let left = Left::new(10 << 20, 2 << 20);
-        left.take(4 << 20, "a shape").unwrap();
-        let message = left.take(5 << 20, "a shape").unwrap_err();
+        let budget = Budget::new(10 << 20, 2 << 20);
+        budget.take(4 << 20, "a shape").unwrap();
+        let message = budget.take(5 << 20, "a shape").unwrap_err();
         assert!(
             message.starts_with("a shape needs about 5.0 MiB, and the scene 11 MiB up to here, over"),
             "{message}"
         );
-        left.take(4 << 20, "a shape").unwrap();
-        assert!(left.take(u64::MAX, "a shape").is_err());
+        budget.take(4 << 20, "a shape").unwrap();
+        assert!(budget.take(u64::MAX, "a shape").is_err());
     }
 
     #[test]

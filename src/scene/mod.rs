@@ -17,10 +17,11 @@ mod checked_scene;
 mod document;
 pub mod edits;
 mod environment_file;
+mod field_values;
 mod file_names;
 mod force_tables;
 mod formula;
-mod given;
+
 mod initial;
 mod light_tables;
 pub mod memory;

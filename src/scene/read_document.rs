@@ -4,7 +4,7 @@ use serde::Deserialize;
 use toml::de::Deserializer;
 
 use super::document::Document;
-use super::given::{Given, check_counts, check_ranges};
+use super::field_values::{FieldValues, check_counts, check_ranges};
 use super::scene_error::Problem;
 use super::scene_text::Text;
 use crate::parameter::{self, Kind};
@@ -13,15 +13,15 @@ use crate::parameter::{self, Kind};
 ///
 /// # Errors
 /// Invalid TOML, an unknown key, a value of another type, or a number outside the hard range of its key.
-pub fn document(text: &Text) -> Result<(Document, Given), Box<Problem>> {
+pub fn document(text: &Text) -> Result<(Document, FieldValues), Box<Problem>> {
     let padded = text.padded_parts();
     let mut root = text.root(&padded)?;
     let problem = |(span, message)| text.problem(span, message);
     check_counts(root.get_ref()).map_err(problem)?;
     check_ranges(root.get_ref()).map_err(problem)?;
-    let given = Given::take(root.get_mut()).map_err(problem)?;
+    let values = FieldValues::take(root.get_mut()).map_err(problem)?;
     let document = Document::deserialize(Deserializer::from(root.clone()));
-    Ok((document.map_err(|e| text.explain(&e, root.get_ref(), kinds_at))?, given))
+    Ok((document.map_err(|e| text.explain(&e, root.get_ref(), kinds_at))?, values))
 }
 
 /// The keys among which the table at `key` chooses one; empty for other keys.

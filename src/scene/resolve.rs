@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::camera_path;
 use super::checked_scene::{Scene, Time};
 use super::document::{self, Document};
-use super::given::Given;
+use super::field_values::FieldValues;
 use super::memory;
 use super::origin::Origin;
 use super::scene_error::Problem;
@@ -41,23 +41,23 @@ const FOV: f32 = 34.0;
 ///
 /// Files that it names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
-    let (doc, given) = read_document::document(text)?;
+    let (doc, values) = read_document::document(text)?;
     let sides = side_tables::resolve(doc.domain.walls.as_ref(), text)?;
-    let config = config(&doc, &given, &sides, text)?;
+    let config = config(&doc, &values, &sides, text)?;
     side_tables::check_values(doc.domain.walls.as_ref(), &sides.formulas, &config, text)?;
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let size = doc.render.size.as_ref().map_or(SIZE, |size| size.get_ref().0.map(|n| n.get() as u32));
     let mut params = Params::default();
-    fill(&mut params, &given);
-    let mut look = look(&doc, &given, text)?;
+    fill(&mut params, &values);
+    let mut look = look(&doc, &values, text)?;
     check_picture(&doc, text, (&config, &params, &look), size)?;
-    check_turbulence(&params, &config, &given, text)?;
-    let left = memory_left(&doc, text, (&config, &params, &look), size);
-    let context = SceneContext { text, folder, config: &config, left: &left };
+    check_turbulence(&params, &config, &values, text)?;
+    let budget = memory_budget(&doc, text, (&config, &params, &look), size);
+    let context = SceneContext { text, folder, config: &config, budget: &budget };
     look.environment.sphere = environment(&doc.render.environment, context)?;
     let camera = camera(&doc.render.camera, text, extent, size)?;
     let keyframes = doc.render.camera.keyframes.as_ref();
-    let solids = solid_tables::resolve(&doc, &given, text, folder, &config, &params)?;
+    let solids = solid_tables::resolve(&doc, &values, text, folder, &config, &params)?;
     let sources = source_tables::resolve(doc.source.as_deref(), context)?;
     let fills = source_tables::fills(&doc.initial.smoke, context)?;
     let (initial, unused_names) = initial::resolve(&doc.initial, text, folder, &config)?;
@@ -82,13 +82,13 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
 }
 
 /// Sets the fields of `holder` whose values the scene gives.
-fn fill(holder: &mut impl Holder, given: &Given) {
-    for (parameter, value) in given.values() {
+fn fill(holder: &mut impl Holder, values: &FieldValues) {
+    for (parameter, value) in values.iter() {
         parameter.field().into_iter().for_each(|field| holder.set_value(field, value));
     }
 }
 
-fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<Config> {
+fn config(doc: &Document, values: &FieldValues, sides: &Sides, text: &Text) -> Result<Config> {
     let cells = doc.domain.cells.as_ref();
     let counts = cells.map_or(CELLS, |c| c.get_ref().0.map(|n| n.get() as usize));
     let span = cells.map_or(0..0, Spanned::span);
@@ -98,23 +98,23 @@ fn config(doc: &Document, given: &Given, sides: &Sides, text: &Text) -> Result<C
         held: sides.held,
         ..Config::new(dims, doc.domain.voxel.map_or(VOXEL, Number::get))
     };
-    fill(&mut config, given);
+    fill(&mut config, values);
     Dims::new(dims.array().map(|n| n.saturating_mul(config.detail))).map_err(|e| {
-        text.problem(given.span("domain.detail").unwrap_or(0..0), format!("domain.detail: {e}"))
+        text.problem(values.span("domain.detail").unwrap_or(0..0), format!("domain.detail: {e}"))
     })?;
     if doc.time.step.is_some() {
-        check_fixed_step(given, text)?;
+        check_fixed_step(values, text)?;
         config.time = TimeControl { max_substeps: 1, ..TimeControl::default() };
         config.is_step_fixed = true;
     }
     let mut params = Params::default();
-    fill(&mut params, given);
+    fill(&mut params, values);
     let bytes = text.share.memory(&config, !doc.solid.is_empty(), &params);
     check_memory(&config, bytes, text.share, limit(doc, text))
         .map_err(|message| text.problem(span, message))?;
-    check_follow(doc, (&config, &params), given, text)?;
+    check_follow(doc, (&config, &params), values, text)?;
     memory::check_threads(config.threads).map_err(|message| {
-        text.problem(given.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
+        text.problem(values.span("solver.threads").unwrap_or(0..0), format!("solver.threads: {message}"))
     })?;
     Ok(config)
 }
@@ -150,11 +150,11 @@ fn check_memory(
 fn check_follow(
     doc: &Document,
     (config, params): (&Config, &Params),
-    given: &Given,
+    values: &FieldValues,
     text: &Text,
 ) -> Result<()> {
     let is_open = |side: &BoundaryCondition| *side == BoundaryCondition::Open;
-    let problem = |key: &str, message: String| text.problem(given.span(key).unwrap_or(0..0), message);
+    let problem = |key: &str, message: String| text.problem(values.span(key).unwrap_or(0..0), message);
     if !config.follow.on {
         return Ok(());
     }
@@ -174,7 +174,7 @@ fn check_follow(
         );
         return Err(problem("domain.follow_limit", message));
     }
-    let is_given = given.span("domain.follow_limit").is_some() || doc.solver.memory_limit.is_some();
+    let is_given = values.span("domain.follow_limit").is_some() || doc.solver.memory_limit.is_some();
     match limit(doc, text) {
         Some(limit) if is_given && text.share.ranks == 1 && most > limit as f64 => {
             let message = format!(
@@ -226,18 +226,18 @@ fn fields_and_picture(
 }
 
 /// Memory that fields and pictures leave each rank for shapes and the environment.
-fn memory_left(
+fn memory_budget(
     doc: &Document,
     text: &Text,
     parts: (&Config, &Params, &Look),
     size: [u32; 2],
-) -> memory::Left {
+) -> memory::Budget {
     let limit = limit(doc, text).map_or(u64::MAX, |limit| limit / text.share.here.unwrap_or(1) as u64);
-    memory::Left::new(limit, fields_and_picture(doc, text, parts, size).iter().sum())
+    memory::Budget::new(limit, fields_and_picture(doc, text, parts, size).iter().sum())
 }
 
 /// Refuses turbulence where the scheme or the grid of the smoke has no place for it.
-fn check_turbulence(params: &Params, config: &Config, given: &Given, text: &Text) -> Result<()> {
+fn check_turbulence(params: &Params, config: &Config, values: &FieldValues, text: &Text) -> Result<()> {
     let missing = match config {
         _ if params.turbulence.strength == 0.0 => return Ok(()),
         Config { detail: 1, .. } => {
@@ -246,7 +246,7 @@ fn check_turbulence(params: &Params, config: &Config, given: &Given, text: &Text
         Config { advection: Advection::Conservative, .. } => return Ok(()),
         _ => "conservative advection; remove solver.advection",
     };
-    let span = given.span("turbulence.strength").unwrap_or(0..0);
+    let span = values.span("turbulence.strength").unwrap_or(0..0);
     Err(text.problem(span, format!("turbulence.strength: turbulence needs {missing}")))
 }
 
@@ -255,9 +255,9 @@ fn gigabytes(gib: f32) -> u64 {
 }
 
 /// Checks that a fixed step is not combined with substeps: it is never cut.
-fn check_fixed_step(given: &Given, text: &Text) -> Result<()> {
+fn check_fixed_step(values: &FieldValues, text: &Text) -> Result<()> {
     for key in DIVISION.map(|key| format!("time.{key}")) {
-        if let Some(span) = given.span(&key) {
+        if let Some(span) = values.span(&key) {
             let message = format!("{key}: a fixed time.step is never divided; remove one of the two");
             return Err(text.problem(span, message));
         }
@@ -280,9 +280,9 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
 }
 
 /// The look without the picture of its environment.
-fn look(doc: &Document, given: &Given, text: &Text) -> Result<Look> {
+fn look(doc: &Document, values: &FieldValues, text: &Text) -> Result<Look> {
     let mut look = Look::default();
-    fill(&mut look, given);
+    fill(&mut look, values);
     look.solids = doc.solid.iter().map(|solid| solid.color.map_or(Look::SOLID, |c| c.0)).collect();
     look.roughness = doc.solid.iter().map(|solid| solid.roughness.map_or(1.0, Number::get)).collect();
     // The default direction is not a unit vector.
@@ -299,7 +299,7 @@ fn environment(read: &document::Environment, context: SceneContext) -> Result<Op
     let wrong = |message: String| text.problem(file.span(), format!("render.environment.file: {message}"));
     let sphere = environment_file::read(&path)
         .map_err(|error| wrong(format!("cannot read {}: {error}", name.display())))?;
-    context.left.take(sphere.memory(), "the picture").map_err(wrong)?;
+    context.budget.take(sphere.memory(), "the picture").map_err(wrong)?;
     Ok(Some(Arc::new(sphere)))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::memory::Left;
+use super::memory::Budget;
 use super::scene_error::{Problem, six_digits};
 use super::scene_text::Text;
 use super::value::{List, Number, Vector, Whole, tables};
@@ -120,7 +120,7 @@ pub struct SceneContext<'a> {
     pub folder: &'a Path,
     pub config: &'a Config,
     /// Memory for the pixels and weights of shapes.
-    pub left: &'a Left,
+    pub budget: &'a Budget,
 }
 
 impl SceneContext<'_> {
@@ -143,7 +143,7 @@ impl SceneContext<'_> {
             }
         };
         self.check(&region).map_err(|message| self.text.problem(span, format!("{key}.{name}: {message}")))?;
-        self.left
+        self.budget
             .take(region.memory(self.config, drives), "the shape")
             .map_err(|message| self.text.problem(read.span(), format!("{key}: {message}")))?;
         Ok(region)

@@ -110,9 +110,9 @@ fn halo_bytes_of_cell(config: &Config, solids: bool, params: &Params) -> u64 {
     // Cells that the air crosses in a substep.
     let crossed = config.time.cfl.min(config.dims.nz as f32);
     let share = if config.trace == TraceOrder::Third { 0.75 } else { 0.5 };
-    let [far, cells] = [share * crossed, crossed].map(|cells| cells.ceil() as u64);
+    let [departure, cells] = [share * crossed, crossed].map(|cells| cells.ceil() as u64);
     let (one, velocity, scalars) = (4, 12, 16);
-    let trace = (2 * (far + 1) + 1) * velocity + scalars;
+    let trace = (2 * (departure + 1) + 1) * velocity + scalars;
     // Planes of finer cells of smoke have more cells, and the air crosses more of them.
     let finer = config.detail as u64;
     let fine = finer * cells;

@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::builtin;
 use super::document::{self, Document, SolidShape};
-use super::given::Given;
+use super::field_values::FieldValues;
 use super::scene_error::{Problem, six_digits};
 use super::scene_text::Text;
 use super::value::{Number, Pair, Vector, Word};
@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, Box<Problem>>;
 /// Resolves the solids of `doc` in the box of `config`; meshes are files relative to `folder`.
 pub fn resolve(
     doc: &Document,
-    given: &Given,
+    values: &FieldValues,
     text: &Text,
     folder: &Path,
     config: &Config,
@@ -30,7 +30,7 @@ pub fn resolve(
     if solids.is_empty() {
         return Ok(solids);
     }
-    let problem = |key: &str, message: &str| text.problem(given.span(key).unwrap_or_default(), message);
+    let problem = |key: &str, message: &str| text.problem(values.span(key).unwrap_or_default(), message);
     if config.frozen {
         let message = "solver.flow: a frozen flow ignores solids; remove them, or write \"solved\"";
         return Err(problem("solver.flow", message));

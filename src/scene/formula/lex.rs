@@ -56,11 +56,11 @@ fn token(text: &str) -> Result<(Token<'_>, usize), (usize, String)> {
     }
     match SIGNS.iter().find(|sign| text.starts_with(**sign)) {
         Some(sign) => Ok((Token::Sign(sign), sign.len())),
-        None => Err((first.len_utf8(), stranger(first))),
+        None => Err((first.len_utf8(), unexpected(first))),
     }
 }
 
-fn stranger(first: char) -> String {
+fn unexpected(first: char) -> String {
     match first {
         '=' | '!' => "values are compared with <, <=, > and >=".into(),
         _ => format!("`{first}` means nothing in a formula"),

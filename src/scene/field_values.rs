@@ -16,29 +16,29 @@ use crate::parameter::{self, Kind, Parameter, Value, normalized};
 
 /// Values in the scene of the parameters that have a field.
 #[derive(Default)]
-pub struct Given {
+pub struct FieldValues {
     values: Vec<(&'static Parameter, Value, Range<usize>)>,
 }
 
 /// An error in the text: its place, and a message with the key.
 pub type Complaint = (Range<usize>, String);
 
-impl Given {
+impl FieldValues {
     /// Moves the values out of `root`; structs read the rest.
     ///
     /// # Errors
     /// The first value whose type is not that of its key.
     pub fn take(root: &mut DeTable) -> Result<Self, Complaint> {
-        let mut given = Self::default();
+        let mut field_values = Self::default();
         for parameter in parameter::all().filter(|parameter| parameter.field().is_some()) {
             let parts: Vec<&str> = parameter.path.split('.').collect();
             let Some(value) = take(root, &parts) else { continue };
             let span = value.span();
             let value = read(parameter, value)
                 .map_err(|message| (span.clone(), format!("{}: {message}", parameter.path)))?;
-            given.values.push((parameter, value, span));
+            field_values.values.push((parameter, value, span));
         }
-        Ok(given)
+        Ok(field_values)
     }
 
     /// Place of the value at `path`, if there is one.
@@ -47,7 +47,7 @@ impl Given {
     }
 
     /// Yields the parameters with their values.
-    pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> {
         self.values.iter().map(|(parameter, value, _)| (*parameter, *value))
     }
 }
