@@ -45,12 +45,12 @@ pub fn whole(path: &str, hard: RangeInclusive<f32>, effect: Effect) -> Parameter
     plain(path, Kind::Whole, "-", hard, effect)
 }
 
-/// One of the words of `T`.
+/// Makes a key whose value is one of the words of `T`.
 pub fn word<T: Worded>(path: &str, effect: Effect) -> Parameter {
     plain(path, Kind::Word(T::WORDS), "", 0.0..=1.0, effect)
 }
 
-/// A table that a word of `T` names.
+/// Makes a key whose value is a table that a word of `T` names.
 pub fn table<T: Worded>(path: &str, effect: Effect) -> Parameter {
     plain(path, Kind::Table(T::WORDS), "", 0.0..=1.0, effect)
 }
@@ -94,7 +94,7 @@ impl Parameter {
         Self { literal, ..self }
     }
 
-    /// Sets what it acts upon, if its effect does not say it.
+    /// Sets the subjects, if they are not those of the effect.
     pub(super) fn upon(self, subjects: &'static [Subject]) -> Self {
         Self { subjects: Some(subjects), ..self }
     }

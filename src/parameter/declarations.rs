@@ -13,18 +13,18 @@ use crate::field::Field;
 use crate::look::{CameraProjection, Scattering, ToneMap};
 use crate::solver::{ActsOn, Advection, Integrator, MOST_DETAIL, MOST_THREADS, Motion, Projection, Slip};
 
-/// The field of `Params` behind a parameter. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
+/// Makes the access to a field of `Params`. In `params!(p, n => p.smoke[n].buoyancy)` n is the number of the
 /// smoke.
 macro_rules! params {
     ($($access:tt)*) => { FieldAccess::Params(access!($($access)*), 0) };
 }
 
-/// The field of `Look` behind a parameter.
+/// Makes the access to a field of `Look`.
 macro_rules! look {
     ($($access:tt)*) => { FieldAccess::Look(access!($($access)*), 0) };
 }
 
-/// The field of the solver's `Config` behind a parameter.
+/// Makes the access to a field of the solver's `Config`.
 macro_rules! config {
     ($($access:tt)*) => { FieldAccess::Config(access!($($access)*), 0) };
 }
@@ -43,8 +43,8 @@ mod render_keys;
 
 use render_keys::{background, camera, environment, light, light_list, medium, render};
 
-// Wide, because a scene may use other units (a convection cell with its Rayleigh number as buoyancy), and the
-// solver stays finite for all of them (`wild_settings_stay_finite`).
+// Hard ranges are wide, because a scene may use other units (a convection cell with its Rayleigh number as
+// buoyancy). The solver stays finite for all values in them (`wild_settings_stay_finite`).
 
 /// Coordinates, velocities and similar values: far beyond any flow in metres and seconds, small enough for
 /// products in f32.
@@ -72,11 +72,11 @@ const INSTANT: RangeInclusive<f32> = 0.0..=1e6;
 /// Instants that may be infinite \[s\].
 const LAST: RangeInclusive<f32> = 0.0..=f32::INFINITY;
 
-/// The velocity alone, so that smoke in a given flow does not feel it.
+/// Parameters of the velocity alone, without an effect on smoke in the flow of another run.
 const AIR: &[Subject] = &[Subject::Air];
-/// The run, and pictures of it afterwards: both show solids, and both have an instant for each frame.
+/// Parameters of the run and of pictures of it afterwards: both have solids, and an instant for each frame.
 const SEEN: &[Subject] = &[Subject::Air, Subject::Smoke, Subject::Picture];
-/// Threads and memory, which change no result.
+/// Parameters of threads and memory, which change no result.
 const MACHINE: &[Subject] = &[Subject::Machine];
 
 /// All parameters, in the order of the reference.

@@ -15,7 +15,7 @@ pub enum Value {
     Triple([f32; 3]),
     /// A whole number.
     Whole(u32),
-    /// A switch; `false` also stands for no colour.
+    /// A switch. `false` also means no colour.
     Flag(bool),
     /// A word.
     Word(&'static str),
@@ -50,18 +50,18 @@ pub enum FieldAccess {
     Params(Access<Params>, usize),
     /// A part of the look.
     Look(Access<Look>, usize),
-    /// A choice that is fixed when the solver is built.
+    /// A setting that is fixed when the solver is built.
     Config(Access<Config>, usize),
 }
 
 /// A type with fields behind parameters.
 pub trait Holder {
-    /// Value of `field`, if this type has it.
+    /// Returns the value of `field`, if this type has it.
     fn value(&self, field: &FieldAccess) -> Option<Value>;
     /// Sets `field`, if this type has it.
     fn set_value(&mut self, field: &FieldAccess, value: Value);
 
-    /// Value of a parameter, if this type has its field.
+    /// Returns the value of a parameter, if this type has its field.
     fn value_of(&self, parameter: &Parameter) -> Option<Value> {
         parameter.field().and_then(|field| self.value(field))
     }
@@ -89,7 +89,7 @@ macro_rules! holders {
 holders!(Params, Look, Config);
 
 impl FieldAccess {
-    /// Value in a scene that does not name it.
+    /// Returns the value in a scene without this key.
     pub fn default_value(&self) -> Value {
         match self {
             Self::Params(access, index) => (access.get)(&Params::default(), *index),

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `scene::field_values` | type, words and hard range; `--set` goes the same way |
 //! | `worker::limits` | hard range |
-//! | `scene::write` | the values that differ from the file |
+//! | `scene::save` | the values that differ from the file |
 //! | `app::panel` | label, soft range, scale, unit, description |
 //! | `docs/scene.md` | all of it, as tables (`UPDATE_DOCS=1 cargo test --lib reference`) |
 //!
@@ -14,7 +14,7 @@
 //! read, checked, saved and documented with no other code; with `.slider(…)` it has a row in the panel. The default is
 //! that of the field's type, such as `Params::default()`. An entry without a field declares only range and reference: the
 //! key is then read by a struct of `scene`, whose fields have the plain types of `scene::value`. A test fails for a
-//! key that a struct reads and nobody has declared.
+//! key that a struct reads but no entry declares.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -74,7 +74,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The words of its values with their meanings.
+    /// Returns the words of its values with their meanings.
     pub fn words(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let (one, lists): (Words, &[Words]) = match self {
             Self::Word(words) | Self::Table(words) | Self::WordOrTable(words) => (words, &[]),
@@ -107,7 +107,7 @@ pub enum Scale {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// It acts at once on the smoke already there.
+    /// It acts at once on the present smoke.
     ActsNow,
     /// It needs a new simulation.
     Restarts,
@@ -116,7 +116,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The effect in two words.
+    /// Returns the effect in two words.
     pub fn name(self) -> &'static str {
         match self {
             Self::ActsNow => "acts now",
@@ -125,7 +125,7 @@ impl Effect {
         }
     }
 
-    /// The effect in a sentence.
+    /// Returns the effect in a sentence.
     pub fn help(self) -> &'static str {
         match self {
             Self::ActsNow => "Changes act at once on the smoke already there.",
@@ -141,9 +141,9 @@ impl Effect {
 pub enum Subject {
     /// The velocity.
     Air,
-    /// Smoke and heat, as they move with a given velocity.
+    /// Smoke and heat, advected by a given velocity.
     Smoke,
-    /// Pictures of smoke that is simulated already.
+    /// Pictures of stored smoke.
     Picture,
     /// The machine: threads and memory.
     Machine,
@@ -163,7 +163,7 @@ pub struct Parameter {
     pub kind: Kind,
     /// Hard range: smallest and largest accepted number, for each number in it.
     pub hard: RangeInclusive<f32>,
-    /// Soft range: that of its slider.
+    /// Soft range: that of the slider.
     pub soft: RangeInclusive<f32>,
     /// Spacing of the slider's range.
     pub scale: Scale,
@@ -174,7 +174,7 @@ pub struct Parameter {
     /// Default of a key without a field, as TOML; empty if an absent key has another meaning.
     literal: &'static str,
     field: Option<FieldAccess>,
-    /// None: those of its effect.
+    /// Subjects, if they are not those of the effect.
     subjects: Option<&'static [Subject]>,
 }
 
@@ -188,7 +188,7 @@ pub fn all() -> impl Iterator<Item = &'static Parameter> {
     ALL.iter()
 }
 
-/// The parameter at `path`, if there is one.
+/// Returns the parameter at `path`, if there is one.
 pub fn find(path: &str) -> Option<&'static Parameter> {
     BY_PATH.get(path).copied()
 }
@@ -226,7 +226,7 @@ pub fn declared_path(parts: &[&str]) -> String {
 }
 
 impl Parameter {
-    /// Error message for a number outside the hard range.
+    /// Returns the error message for a number outside the hard range; none for one inside.
     pub fn complaint(&self, x: f64) -> Option<String> {
         let inside = !self.kind.has_numbers() || self.hard.contains(&(x as f32));
         (!inside).then(|| format!("{x} is out of range: {} [{}]", self.range(), self.unit))
@@ -238,12 +238,12 @@ impl Parameter {
         wanted.clamp(*self.hard.start(), *self.hard.end())
     }
 
-    /// The hard range in words.
+    /// Returns the hard range in words.
     pub fn range(&self) -> String {
         format!("{} to {}", figure(*self.hard.start()), figure(*self.hard.end()))
     }
 
-    /// The limit that `x` exceeds, in a few words for the panel: "0 m²/s is the least".
+    /// Returns the limit that `x` exceeds, in a few words for the panel: "0 m²/s is the least".
     pub fn limit_said(&self, x: f64) -> Option<String> {
         let (least, most) = (*self.hard.start(), *self.hard.end());
         let unit = self.short_unit();
@@ -255,7 +255,7 @@ impl Parameter {
         }
     }
 
-    /// The unit beside a number; empty if dimensionless.
+    /// Returns the unit for display beside a number; empty if dimensionless.
     pub fn short_unit(&self) -> &'static str {
         match self.unit {
             "-" | "share of the box" | "radiance" | "irradiance" => "",
@@ -266,12 +266,12 @@ impl Parameter {
         }
     }
 
-    /// Tooltip of the slider: description, unit and range.
+    /// Returns the tooltip of the slider: description, unit and range.
     pub fn tooltip(&self) -> String {
         format!("{} [{}]\nRange: {}. {}", self.description, self.unit, self.range(), self.effect.help())
     }
 
-    /// Its subjects. A command that works on none of these cannot use it.
+    /// Returns its subjects. A command that works on none of these cannot use it.
     pub fn subjects(&self) -> &'static [Subject] {
         self.subjects.unwrap_or(match self.effect {
             Effect::LookOnly => &[Subject::Picture],
@@ -279,17 +279,17 @@ impl Parameter {
         })
     }
 
-    /// Whether it acts upon one of these.
+    /// Whether it acts on one of these.
     pub fn acts_on(&self, subjects: &[Subject]) -> bool {
         self.subjects().iter().any(|subject| subjects.contains(subject))
     }
 
-    /// The field behind it; none for keys that a struct of the scene reads.
+    /// Returns the access to its field; none for keys that a struct of the scene reads.
     pub fn field(&self) -> Option<&FieldAccess> {
         self.field.as_ref()
     }
 
-    /// Default as TOML; none if an absent key has another meaning.
+    /// Returns the default as TOML; none if an absent key has another meaning.
     pub fn default_toml(&self) -> Option<String> {
         let number = |x: f32| format!("{x:?}");
         match self.field.as_ref().map(FieldAccess::default_value) {
@@ -302,7 +302,7 @@ impl Parameter {
         }
     }
 
-    /// Decimals that its slider resolves.
+    /// Returns the number of decimals that its slider resolves.
     pub fn decimals(&self) -> usize {
         match self.soft.end() - self.soft.start() {
             span if span >= 500.0 => 0,
@@ -313,12 +313,12 @@ impl Parameter {
         }
     }
 
-    /// The last part of the path.
+    /// Returns the last part of the path.
     pub fn key(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or(&self.path)
     }
 
-    /// The path without its last part.
+    /// Returns the path without its last part.
     pub fn table(&self) -> &str {
         self.path.rsplit_once('.').map_or("", |(table, _)| table)
     }

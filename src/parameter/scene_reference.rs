@@ -27,7 +27,7 @@ fn generate(page: &str) -> String {
     out
 }
 
-/// Table of the keys whose paths begin with `prefix`.
+/// Returns the table of the keys whose paths begin with `prefix`.
 fn table(prefix: &str) -> String {
     let mut out = "\n| key | default | range | a change | |\n|---|---|---|---|---|\n".to_owned();
     for parameter in all().filter(|p| p.path.starts_with(prefix)) {
@@ -40,7 +40,7 @@ fn table(prefix: &str) -> String {
     out
 }
 
-/// Accepted values in Markdown.
+/// Returns the accepted values in Markdown.
 fn range(parameter: &Parameter) -> String {
     let numbers = format!("{} \\[{}\\]", parameter.range(), parameter.unit);
     match parameter.kind {
@@ -63,7 +63,7 @@ fn range(parameter: &Parameter) -> String {
     }
 }
 
-/// Description, with the words that the key accepts.
+/// Returns the description, with the words that the key accepts.
 fn description(parameter: &Parameter) -> String {
     let mut text = parameter.description.to_owned();
     let quote = if matches!(parameter.kind, Kind::Table(_)) { "" } else { "\"" };
@@ -75,7 +75,7 @@ fn description(parameter: &Parameter) -> String {
     text
 }
 
-/// All keys outside lists that have a default, as a scene.
+/// Returns all keys outside lists that have a default, as a scene.
 fn defaults() -> String {
     let mut out = "\n```toml\n".to_owned();
     let mut head = String::new();
@@ -83,7 +83,7 @@ fn defaults() -> String {
         let in_scene = ["domain", "time", "fluid", "smoke", "turbulence", "solver", "render"];
         let top = parameter.path.split('.').next().unwrap_or("");
         let Some(value) = parameter.default_toml().filter(|_| in_scene.contains(&top)) else { continue };
-        // A table within one of two parts is written with dotted keys.
+        // A table within a table of two parts is written with dotted keys.
         let within = head.contains('.') && parameter.path.starts_with(&format!("{head}."));
         if parameter.table() != head && !within {
             head = parameter.table().to_owned();
@@ -95,7 +95,7 @@ fn defaults() -> String {
     out + "```\n\n"
 }
 
-/// The reference and its path.
+/// Returns the path of the reference and its text.
 fn reference() -> (std::path::PathBuf, String) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scene.md");
     let page = std::fs::read_to_string(&path).unwrap();

@@ -1,9 +1,9 @@
 //! The words of a scene, each declared once with its meaning and its value.
 //!
-//! [`Worded`] ties a type to its words. From it come the reading of a scene and of `--set`, the words that an error
-//! lists, the word that is saved, the lists of the panel, and the reference. Some words stand alone
-//! (`slip = "free"`), others name a table (`shape = { sphere = { … } }`): for these [`tables!`] makes an enum, and
-//! the scene gives each its contents.
+//! [`Worded`] connects a type with its words. Scenes and `--set` are read with it, errors list its words,
+//! saving writes them, and panel and reference show them. Some words stand alone (`slip = "free"`), others
+//! name a table (`shape = { sphere = { … } }`). For these [`tables!`] makes an enum, and the scene declares
+//! the contents.
 
 use crate::field::Field;
 use crate::look::{CameraProjection, Emitter, Scattering, ToneMap};
@@ -21,10 +21,10 @@ pub trait Worded: Copy + 'static {
     /// The words alone.
     const NAMES: &'static [&'static str];
 
-    /// Word of a value.
+    /// Returns the word of a value.
     fn word(self) -> &'static str;
 
-    /// Value of a word, if it is one of these.
+    /// Returns the value of a word, if it is one of these.
     fn from_word(word: &str) -> Option<Self>;
 }
 
@@ -131,7 +131,7 @@ words! {
     }
 }
 
-/// The words of `probe.#.fields`; other files name fields by them, too.
+/// The words of `probe.#.fields`, which are also the names of fields in other files.
 impl Worded for Field {
     const WORDS: Words = Self::MEANINGS;
     const NAMES: &'static [&'static str] = Self::NAMES;
@@ -232,7 +232,7 @@ tables! {
 }
 
 impl SideKind {
-    /// Kind of a side.
+    /// Returns the kind of a side.
     pub fn of(side: &BoundaryCondition) -> Self {
         match side {
             BoundaryCondition::Closed => Self::Closed,
@@ -249,14 +249,14 @@ impl SideName {
     pub const ALL: [[Self; 2]; 3] =
         [[Self::XMin, Self::XMax], [Self::YMin, Self::YMax], [Self::ZMin, Self::ZMax]];
 
-    /// Axis across the side, and 0 for its lower or 1 for its upper end.
+    /// Returns the axis across the side, and 0 for its lower or 1 for its upper end.
     pub fn axis_and_end(self) -> [usize; 2] {
         [self as usize / 2, self as usize % 2]
     }
 }
 
 impl SolidKind {
-    /// Kind of a shape.
+    /// Returns the kind of a shape.
     pub fn of(shape: &Shape) -> Self {
         match shape {
             Shape::Sphere { .. } => Self::Sphere,
@@ -268,7 +268,7 @@ impl SolidKind {
 }
 
 impl ForceKind {
-    /// Kind of a force; none for those from code.
+    /// Returns the kind of a force; none for forces that are functions of the caller.
     pub fn of(field: &ForceField) -> Option<Self> {
         match field {
             ForceField::Wind(_) => Some(Self::Wind),
@@ -280,7 +280,7 @@ impl ForceKind {
 }
 
 impl LightKind {
-    /// Kind of a light.
+    /// Returns the kind of a light.
     pub fn of(emitter: &Emitter) -> Self {
         match emitter {
             Emitter::Sun { .. } => Self::Sun,
