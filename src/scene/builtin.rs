@@ -1,6 +1,6 @@
 //! The built-in scenes, each a file of the folder `scenes`.
 
-/// Calls a macro with the names of the built-in scenes, for what each of them has.
+/// Calls a macro with the names of the built-in scenes.
 macro_rules! for_each_scene {
     ($call:ident) => {
         $call! {

@@ -9,8 +9,9 @@ use super::scene_error::Problem;
 use super::scene_text::Text;
 use crate::look::Camera;
 
-/// Keyframes of the camera. Position, target and field of view each follow those that name them, along a cubic through all of
-/// them whose slope never jumps (Catmull and Rom 1974); before the first and after the last the camera rests.
+/// Keyframes of the camera. Position, target and field of view each follow the keyframes that set them, along
+/// cubics with a continuous slope (Catmull and Rom 1974). Before the first and after the last keyframe the
+/// camera rests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CameraPath {
     position: Track<3>,
@@ -18,7 +19,7 @@ pub struct CameraPath {
     fov: Track<1>,
 }
 
-/// A keyframe; none for what it does not name.
+/// A keyframe; values that it does not set are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CameraKey {
     /// Instant \[s\].
@@ -31,7 +32,7 @@ pub struct CameraKey {
     pub fov: Option<f32>,
 }
 
-/// Instants \[s\], which rise, with values.
+/// Increasing instants \[s\], with values.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Track<const N: usize>(Vec<(f32, [f32; N])>);
 
@@ -41,7 +42,7 @@ impl CameraPath {
         self.position.0.is_empty() && self.target.0.is_empty() && self.fov.0.is_empty()
     }
 
-    /// Its keyframes in the order of time.
+    /// Returns the keyframes in the order of time.
     pub fn keys(&self) -> Vec<CameraKey> {
         let Self { position, target, fov } = self;
         let mut times: Vec<f32> = [position.times(), target.times(), fov.times()].concat();
@@ -56,7 +57,7 @@ impl CameraPath {
         times.into_iter().map(key).collect()
     }
 
-    /// The camera at an instant \[s\]; what no keyframe names is that of `camera`.
+    /// Returns the camera at an instant \[s\]; values that no keyframe sets are those of `camera`.
     pub fn at(&self, t: f32, camera: &Camera) -> Camera {
         let [fov] = self.fov.at(t).unwrap_or([camera.fov]);
         Camera {
@@ -73,7 +74,7 @@ impl<const N: usize> Track<N> {
         self.0.iter().map(|(time, _)| *time).collect()
     }
 
-    /// Value of the key at exactly this instant.
+    /// Returns the value of the key at exactly this instant.
     fn key(&self, time: f32) -> Option<[f32; N]> {
         self.0.iter().find(|(of, _)| *of == time).map(|(_, value)| *value)
     }
@@ -91,7 +92,7 @@ impl<const N: usize> Track<N> {
         let ((from, a), (to, b)) = (keys[next - 1], keys[next]);
         let length = to - from;
         let x = (t - from) / length;
-        // Hermite's weights of both ends and both slopes.
+        // Hermite weights of both ends and both slopes.
         let (square, cube) = (x * x, x * x * x);
         let end = 3.0 * square - 2.0 * cube;
         let (leaving, entering) = (length * (cube - 2.0 * square + x), length * (cube - square));
@@ -101,7 +102,7 @@ impl<const N: usize> Track<N> {
         }))
     }
 
-    /// Slope at a keyframe: that of the line between its neighbours; at the first and last, 0.
+    /// Returns the slope at a keyframe: that of the line between its neighbours; at the first and last, 0.
     fn slope(&self, key: usize) -> [f32; N] {
         let Some((before, after)) =
             key.checked_sub(1).and_then(|n| Some((self.0.get(n)?, self.0.get(key + 1)?)))
@@ -112,7 +113,7 @@ impl<const N: usize> Track<N> {
     }
 }
 
-/// Reads the keyframes; `check` refuses a camera that sees nothing.
+/// Reads the keyframes; `check` fails for a camera without a view.
 pub(super) fn resolve(
     read: Option<&Spanned<Vec<document::CameraKeyframe>>>,
     camera: &Camera,
@@ -168,7 +169,7 @@ mod tests {
         for (t, want) in [(0.0, 0.0), (1.0, 0.0), (2.0, 3.0), (4.0, 4.0), (5.0, -1.0), (9.0, -1.0)] {
             assert!((x(t) - want).abs() < 1e-5, "{t} s: {}, not {want}", x(t));
         }
-        // Its velocity never jumps.
+        // Its velocity is continuous.
         let speed = |t: f32| (x(t + 1e-3) - x(t - 1e-3)) / 2e-3;
         for n in 0..590 {
             let t = 0.02 + 0.01 * n as f32;

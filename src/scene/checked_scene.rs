@@ -31,7 +31,7 @@ pub struct Scene {
     pub look: Look,
     /// Camera.
     pub camera: Camera,
-    /// Its way over time, if it moves; [`Scene::camera_at`].
+    /// Path of the camera over time, if it moves; see [`Scene::camera_at`].
     pub camera_path: CameraPath,
     /// Width and height of pictures \[px\].
     pub size: [u32; 2],
@@ -43,12 +43,12 @@ pub struct Scene {
     pub probes: Vec<Probe>,
     /// Values that vary over the sides, in place and time.
     pub side_formulas: Vec<SideFormulas>,
-    /// Text it was read from.
+    /// The text that the scene was read from.
     pub origin: Arc<Origin>,
 }
 
 impl Scene {
-    /// The camera at an instant \[s\].
+    /// Returns the camera at an instant \[s\].
     pub fn camera_at(&self, t: f32) -> Camera {
         self.camera_path.at(t, &self.camera)
     }
@@ -59,8 +59,8 @@ impl Scene {
 pub struct Time {
     /// Frames per simulated second; frame n is the state at n / frame_rate.
     pub frame_rate: f32,
-    /// Fixed length of a step \[s\]: a frame takes the least number of equal steps that are at most this long. Without it
-    /// a frame is one step, divided into as many substeps as the flow needs.
+    /// Longest fixed step \[s\]: a frame takes the least number of equal steps that are no longer. Without it
+    /// a frame is one step, divided into as many substeps as the CFL number requires.
     pub step: Option<f32>,
 }
 
@@ -71,7 +71,7 @@ impl Default for Time {
 }
 
 impl Time {
-    /// Number and length \[s\] of the steps of a frame.
+    /// Returns number and length \[s\] of the steps of a frame.
     pub fn steps_per_frame(&self) -> (u32, f32) {
         let frame = 1.0 / self.frame_rate;
         // Rounding must not add a step to a frame of a whole number of steps.

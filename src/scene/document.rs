@@ -230,8 +230,8 @@ tables! {
         Solid(Whole),
     }
 
-    /// Condition of one side: a word, or a table with what belongs to it, as `{ inflow = { velocity = [1, 0, 0] } }`. Velocities,
-    /// smoke and temperatures may be formulas in x, y, z and t.
+    /// Condition of one side: a word, or a table with its values, as `{ inflow = { velocity = [1, 0, 0] } }`.
+    /// Velocities, smoke and temperatures may be formulas in x, y, z and t.
     #[derive(Clone)]
     pub enum BoundaryCondition: SideKind {
         Closed(Insulated),
@@ -335,7 +335,7 @@ pub struct Insulated {
     pub temperature: Option<Spanned<Expression>>,
 }
 
-/// A wall that drags.
+/// A no-slip wall.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plate {
@@ -355,7 +355,7 @@ pub struct Air {
 }
 
 impl BoundaryCondition {
-    /// Number or formula of u, v, w, red, green, blue or temperature, which count from 0.
+    /// Returns the number or formula of quantity 0 to 6: u, v, w, red, green, blue, temperature.
     pub fn written(&self, quantity: usize) -> Option<&Spanned<Expression>> {
         let none = (&None, [&None; 3], &None);
         let (velocity, colors, temperature) = match self {
@@ -377,7 +377,7 @@ fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BoundaryCon
     deserializer.deserialize_any(SideVisitor).map(Some)
 }
 
-/// The conditions that need no table, in quotes.
+/// Returns the conditions that need no table, in quotes.
 fn bare_words() -> String {
     let bare = SideKind::NAMES.iter().filter(|word| **word != SideKind::Inflow.word());
     bare.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
@@ -410,7 +410,8 @@ impl<'de> Visitor<'de> for SideVisitor {
     }
 }
 
-/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`), the latter winning.
+/// The six sides: one word for all, or a table by axis (`x`) and by side (`x_min`). A side takes precedence
+/// over its axis.
 #[derive(Clone, Default)]
 pub struct Walls {
     /// `[axis][lower, upper]`.

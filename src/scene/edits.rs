@@ -1,6 +1,6 @@
 //! Edits of a scene in the window: objects are added, copied, moved and deleted, and keys are set. Each edit
-//! changes the text that the scene was read from, so comments are kept, and the text is read again. So an
-//! edit can only make scenes that a file can hold, and its errors are those of the file.
+//! changes the text that the scene was read from, which keeps comments, and the text is read again. So every
+//! edited scene can be saved in a file, and errors are those of a file.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl List {
     /// All lists in the order of the panel.
     pub const ALL: [Self; 4] = [Self::Source, Self::Solid, Self::Force, Self::Light];
 
-    /// Its key, which is also the name of one object.
+    /// Returns its key, which is also the name of one object.
     pub fn key(self) -> &'static str {
         ["source", "solid", "force", "light"][self as usize]
     }
@@ -70,12 +70,12 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// The shortest number that reads back as `x`.
+    /// Makes the shortest number that reads back as `x`.
     pub fn of(x: f32) -> Self {
         Self::Number(number(x))
     }
 
-    /// The shortest numbers that read back as `values`.
+    /// Makes the shortest numbers that read back as `values`.
     pub fn of_all(values: [f32; 3]) -> Self {
         Self::Numbers(values.map(number).to_vec())
     }
@@ -106,7 +106,7 @@ impl Entry {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(x) => Some(*x),
@@ -115,7 +115,7 @@ impl Entry {
         }
     }
 
-    /// Three numbers, if it holds them.
+    /// Returns three numbers, if it holds these.
     pub fn triple(&self) -> Option<[f32; 3]> {
         match self {
             Self::Numbers(list) => Some(<[f64; 3]>::try_from(list.as_slice()).ok()?.map(|x| x as f32)),
@@ -129,10 +129,10 @@ fn as_number(value: &Value) -> Option<f64> {
 }
 
 impl Scene {
-    /// Returns the scene with some changes, read again from its changed text.
+    /// Returns the scene with some changes, read again from its changed text. `self` is unchanged.
     ///
     /// # Errors
-    /// Any error of the changed scene; this one is unchanged.
+    /// Any error of the changed scene.
     pub fn edited(&self, changes: &[Change]) -> Result<Self, SceneError> {
         let (mut document, mut overrides) = self.document(changes)?;
         for change in changes {
@@ -152,9 +152,8 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Its text, prepared for `changes` of its lists: the default source is written out, and so are the
-    /// overrides of these lists, because indices change when an object is deleted. Also returns the remaining
-    /// overrides.
+    /// Returns the text, prepared for `changes` of its lists, and the remaining overrides. The default source
+    /// and the overrides of changed lists are written out, because indices change when an object is deleted.
     fn document(&self, changes: &[Change]) -> Result<(DocumentMut, Vec<String>), SceneError> {
         let Origin { text, overrides, .. } = &*self.origin;
         let fail = |why: String| SceneError::Unwritable { name: self.name.clone(), why };
@@ -197,7 +196,7 @@ impl Scene {
         }
     }
 
-    /// Sources whose shape the text leaves to the default, which depends on the box.
+    /// Returns the sources without a shape in the text: they have the default shape, which depends on the box.
     pub fn sources_of_default_shape(&self) -> Vec<usize> {
         let Ok(written) = self.origin.text.parse::<DocumentMut>() else { return Vec::new() };
         let Ok(document) = self.document_of(List::Source) else { return Vec::new() };
@@ -207,7 +206,7 @@ impl Scene {
         (0..self.sources.len()).filter(is_default).collect()
     }
 
-    /// All values of an object, by their keys below it, in the order of the file.
+    /// Returns all values of an object, by their keys below it, in the order of the file.
     pub fn entries(&self, list: List, index: usize) -> Vec<(String, Entry)> {
         let mut entries = Vec::new();
         if let Ok(document) = self.document_of(list)
@@ -218,14 +217,14 @@ impl Scene {
         entries
     }
 
-    /// Its text with the overrides of `list`.
+    /// Returns the text with the overrides of `list`.
     fn document_of(&self, list: List) -> Result<DocumentMut, SceneError> {
         let any = [Change::Set(format!("{}.", list.key()), None)];
         self.document(&any).map(|(document, _)| document)
     }
 }
 
-/// Table of an object of a list.
+/// Returns the table of an object of a list.
 fn object(document: &DocumentMut, list: List, index: usize) -> Option<&dyn TableLike> {
     let item = document.get(list.key())?;
     match item.as_array_of_tables() {
@@ -305,7 +304,7 @@ fn make(document: &mut DocumentMut, change: &Change) -> Option<()> {
     }
 }
 
-/// Expands one word for all six sides to a table with a key for each.
+/// Expands one word for all six sides to a table with a key for each side.
 fn spell_walls_out(document: &mut DocumentMut) {
     let walls = document.get_mut("domain").and_then(Item::as_table_like_mut).and_then(|d| d.get_mut("walls"));
     let Some(Item::Value(value)) = walls else { return };
@@ -338,7 +337,7 @@ fn add(document: &mut DocumentMut, list: List, text: &str) -> Option<()> {
     Some(())
 }
 
-/// Moves a table after all others.
+/// Removes the position of a table, which places it after all others.
 fn unplace(table: &mut Table) {
     table.set_position(None);
     table.decor_mut().set_prefix("\n");
@@ -430,7 +429,7 @@ mod tests {
         [[solid]]\nshape = { sphere = { radius = 0.1 } } # a ball\nkeyframes = [\n  # It waits.\n  [0.0, [0.2, 0.2, 0.2]], # a\n  \
         [1, [0.4, 0.2, 0.2]], # b\n  # It ends.\n]\n";
 
-    /// The text after a change, and the same by hand.
+    /// Asserts that a change gives the same text as replacements by hand.
     #[track_caller]
     fn changed_as(changes: &[Change], replaced: &[(&str, &str)]) {
         let edited = Scene::parse("lists", LISTS).unwrap().edited(changes).unwrap();
@@ -471,7 +470,7 @@ mod tests {
         changed_as(&keys(&[first, last, later]), &[(" # b\n", &format!(" # b\n  {later},\n"))]);
     }
 
-    /// Deleting the first of two left its comment at the list, and dropped that of the list.
+    /// Deleting the first of two objects once left its comment at the list, and dropped that of the list.
     #[test]
     fn an_object_of_an_inline_list_comes_and_goes_with_its_comment_alone() {
         let object = |x: &str| {

@@ -1,4 +1,4 @@
-//! Pictures of the whole sphere: Radiance HDR (RGBE) and OpenEXR.
+//! Environment maps in files: Radiance HDR (RGBE) and OpenEXR.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -9,17 +9,17 @@ use exr::meta::header::Header;
 use crate::look::Sphere;
 use crate::{foreign, room};
 
-/// Most texels of a picture: 8192 × 4096.
+/// Greatest number of texels of a picture: 8192 × 4096.
 const MOST: usize = 1 << 25;
-/// Most texels along a side.
+/// Greatest number of texels along a side.
 const LONGEST: usize = 1 << 15;
-/// Most bytes of a texel in an OpenEXR file, all its channels together.
+/// Greatest number of bytes of a texel in an OpenEXR file, over all channels.
 const DEEPEST: usize = 64;
 
 /// Reads the picture at `path`.
 ///
 /// # Errors
-/// In words: the file cannot be read, is too large, or is neither of the two.
+/// The reason in words: the file cannot be read, is too large, or is neither of the two.
 pub fn read(path: &Path) -> Result<Sphere, String> {
     let bytes = foreign::read(path, foreign::PICTURE).map_err(|error| error.to_string())?;
     let (width, height, texels) = if bytes.starts_with(b"#?") {
@@ -44,7 +44,8 @@ fn check_size(width: usize, height: usize) -> Result<(), String> {
     }
 }
 
-/// Walter Bruce and Ward's format (Graphics Gems II, 1991): lines of text, then rows of shared exponents, run-length coded.
+/// Decodes the format of Walter Bruce and Ward (Graphics Gems II, 1991): lines of text, then rows with shared
+/// exponents, run-length coded.
 fn radiance(bytes: &[u8]) -> Result<Picture, String> {
     let mut at = 0;
     let mut line = || -> Result<&str, String> {
@@ -127,7 +128,8 @@ fn read_row(rest: &mut &[u8], row: &mut [[u8; 4]]) -> Result<(), String> {
 fn exr(bytes: &[u8]) -> Result<Picture, String> {
     use exr::prelude::{MetaData, ReadChannels, ReadLayers, read};
     let meta = MetaData::read_from_buffered(Cursor::new(bytes), false).map_err(|error| words(&error))?;
-    // The decoder makes room for whole layers and blocks as their headers claim them, also for those not chosen.
+    // The decoder allocates whole layers and blocks of the sizes in their headers, even of layers that are
+    // not read.
     meta.headers.iter().try_for_each(check_header)?;
     if !meta.headers.iter().any(has_colors) {
         return Err("it has no channels R, G and B".into());
@@ -150,7 +152,7 @@ fn exr(bytes: &[u8]) -> Result<Picture, String> {
     Ok((size.width(), size.height(), image.layer_data.channel_data.pixels.1))
 }
 
-/// Refuses a layer whose claims the decoder would not bound.
+/// Fails if the header of a layer has sizes that the decoder does not bound.
 fn check_header(header: &Header) -> Result<(), String> {
     let [width, height] = [header.layer_size.width(), header.layer_size.height()];
     check_size(width, height)?;
@@ -161,7 +163,7 @@ fn check_header(header: &Header) -> Result<(), String> {
     if header.deep {
         return Err("it has deep data; write it flat".into());
     }
-    // Blocks of these claim sizes that the decoder allocates unseen.
+    // The decoder allocates blocks of these compressions without a check of their sizes.
     if matches!(header.compression, Compression::DWAA(_) | Compression::DWAB(_)) {
         return Err("its compression, DWA, is not read; write it with ZIP or PIZ".into());
     }
@@ -174,7 +176,7 @@ fn has_colors(header: &Header) -> bool {
         .all(|wanted| header.channels.list.iter().any(|channel| channel.name.eq_case_insensitive(wanted)))
 }
 
-/// The fault of an OpenEXR file, in our words.
+/// Words the fault of an OpenEXR file.
 fn words(error: &exr::error::Error) -> String {
     use exr::error::Error;
     match error {
@@ -195,7 +197,7 @@ mod tests {
         [b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n".as_slice(), size.as_bytes(), b"\n", rows].concat()
     }
 
-    /// Two rows of eight: a run of one value, and plain bytes.
+    /// Returns two rows of eight texels, coded as a run of one value and as plain bytes.
     fn coded() -> Vec<u8> {
         let run = |value: u8| [128 + 8, value];
         let row =
@@ -236,8 +238,8 @@ mod tests {
         assert!(refused(&[0x76, 0x2f, 0x31, 0x01, 2, 0, 0, 0]).contains("no OpenEXR picture"));
     }
 
-    /// `parts.exr` has two parts, the second of 100,000² pixels: its decoding asked for 120 GB. `column.exr` claims a
-    /// column of 2²⁷.
+    /// `parts.exr` has two parts, the second of 100,000² pixels: decoding it once allocated 120 GB.
+    /// `column.exr` claims a column of 2²⁷ pixels.
     #[test]
     fn every_part_of_an_open_exr_is_measured_before_any_is_decoded() {
         for (name, wanted) in [("parts", "100000 x 100000 pixels"), ("column", "1 x 134217728 pixels")] {

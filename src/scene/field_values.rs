@@ -1,7 +1,7 @@
-//! Values in the scene of the parameters that have a field, and the check of all numbers against their hard
+//! Values in a scene of the parameters that have a field, and the check of all numbers against their hard
 //! ranges.
 //!
-//! Both use the table as parsed, before a struct reads the rest, so every value has its place in the text.
+//! Both use the parsed table before a struct reads the rest, so every value has its place in the text.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::scene_error::unknown;
 use super::value::{Color, Floor, List, Number, Whole};
 use crate::parameter::{self, Kind, Parameter, Value, normalized};
 
-/// Values in the scene of the parameters that have a field.
+/// Values in a scene of the parameters that have a field.
 #[derive(Default)]
 pub struct FieldValues {
     values: Vec<(&'static Parameter, Value, Range<usize>)>,
@@ -41,7 +41,7 @@ impl FieldValues {
         Ok(field_values)
     }
 
-    /// Place of the value at `path`, if there is one.
+    /// Returns the place of the value at `path`, if there is one.
     pub fn span(&self, path: &str) -> Option<Range<usize>> {
         self.values.iter().find(|(parameter, ..)| parameter.path == path).map(|(.., span)| span.clone())
     }
@@ -111,7 +111,7 @@ fn typed<T: for<'de> Deserialize<'de>>(value: Spanned<DeValue>) -> Result<T, Err
     T::deserialize(value.into_deserializer())
 }
 
-/// Most tables of one kind.
+/// Greatest number of tables of one kind.
 const MOST_TABLES: usize = 1024;
 
 /// Lists of tables whose resolution takes time: each may cover the whole box.
@@ -144,7 +144,7 @@ pub fn check_counts(root: &DeTable) -> Result<(), Complaint> {
 /// Checks every number below `table` against the hard range of its key.
 ///
 /// # Errors
-/// The first one outside.
+/// The first number outside.
 pub fn check_ranges(table: &DeTable) -> Result<(), Complaint> {
     check_table(&mut Vec::new(), table)
 }

@@ -52,7 +52,7 @@ pub struct Vortex {
     rate: Option<Number>,
 }
 
-/// Rate at which the air approaches a target velocity, if a force names none \[1/s\].
+/// Default rate at which the air approaches a target velocity \[1/s\].
 const RATE: f32 = 1.0;
 
 /// Resolves the forces of the file.
@@ -122,7 +122,8 @@ fn drive<T: Copy>(
     }
 }
 
-/// A uniform pull on all air moves nothing in a closed box: a point acts on the smoke by default.
+/// Resolves a point force. Its default target is the smoke, because a uniform acceleration of all air moves
+/// nothing in a closed box.
 fn point(read: &Spanned<Point>, context: SceneContext) -> Result<Kind> {
     let point = read.get_ref();
     let (center, radius) = (point.center.get_ref().get(), point.radius.get());

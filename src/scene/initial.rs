@@ -42,11 +42,12 @@ const SAMPLES: usize = 4;
 /// Points along each axis at which formulas are tried when the scene is read.
 const TRIALS: usize = 32;
 
-/// Most instructions of all trials of a formula, each for [`WIDTH`] points: long formulas are tried at fewer.
+/// Greatest number of instructions of all trials of a formula, each for [`WIDTH`] points: long formulas are
+/// tried at fewer points.
 const MOST_TRIED: usize = 1 << 20;
 
-/// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas. Returns the names of `let` that
-/// no formula uses, too.
+/// Resolves `read`: checks names and shapes in the file, without reading values, and tries the formulas. Also
+/// returns the names of `let` that no formula uses.
 pub fn resolve(
     read: &document::Initial,
     text: &Text,
@@ -181,7 +182,8 @@ fn place(
     }
 }
 
-/// Place in the scene of the bytes `at` of a formula. The whole formula if it contains escapes.
+/// Returns the place in the scene of the bytes `at` of a formula; that of the whole formula if it contains
+/// escapes.
 pub(super) fn within(written: &Spanned<Expression>, at: &Range<usize>, text: &Text) -> Range<usize> {
     let span = written.span();
     let raw = text.source(&span);
@@ -228,13 +230,13 @@ fn impossible(field: Field, value: f32, at: [f64; 3]) -> InitialError {
     InitialError::Formula { field, value, at: at.map(|x| (x * 1e6).round() / 1e6) }
 }
 
-/// Coordinate of value `n` of a field along an axis \[m\].
+/// Returns the coordinate of value `n` of a field along an axis \[m\].
 fn coordinate(field: Field, axis: usize, n: usize, h: f32) -> f64 {
     let offset = if field.face_axis() == Some(axis) { 0.0 } else { 0.5 };
     (n as f64 + offset) * f64::from(h)
 }
 
-/// Values of a formula along x.
+/// Returns the values of a formula along x.
 fn row(formula: &Formula, x: &[f64], [y, z]: [f64; 2], scratch: &mut Scratch) -> Vec<f32> {
     let mut out = Vec::with_capacity(x.len());
     for x in x.chunks(WIDTH) {
@@ -276,7 +278,7 @@ fn array(
     Ok(Array { shape, values })
 }
 
-/// Samples in a cell along each axis: several where a scalar may vary, otherwise one.
+/// Returns the number of samples in a cell along each axis: several where a scalar may vary, otherwise one.
 fn samples(formula: &Formula, field: Field, dims: Dims) -> [usize; 3] {
     let (uses, cells) = (formula.uses(), dims.array());
     let varies = |axis: usize| field.face_axis().is_none() && uses[axis] && cells[axis] > 1;
@@ -313,7 +315,7 @@ pub fn fill(solver: &mut Solver, initial: &Initial) -> std::result::Result<(), I
     Ok(())
 }
 
-/// Reads the fields in the file of `initial` that no formula replaces, one after the other, and drops them.
+/// Reads and checks the fields in the file of `initial` that no formula replaces, one after the other.
 pub fn check_values(initial: &Initial, config: &Config) -> std::result::Result<(), InitialError> {
     let is_read = |field: &Field| initial.formulas.iter().all(|(of, _)| of != field);
     with_file(initial, config, |stored| {
@@ -321,7 +323,7 @@ pub fn check_values(initial: &Initial, config: &Config) -> std::result::Result<(
     })
 }
 
-/// Reads one field, if the file holds it.
+/// Reader of one field, if the file holds it.
 type Stored<'a> = dyn FnMut(Field) -> std::result::Result<Option<Array>, InitialError> + 'a;
 
 /// Opens the file of `initial`, if there is one, and calls `with` with a reader of its fields.
@@ -360,13 +362,13 @@ fn within_limits(field: Field, array: Array) -> std::result::Result<Array, Initi
     }
 }
 
-/// Indices of the value at `p`, which lies on a face across `axis` or at a centre.
+/// Returns the indices of the value at `p`, which lies on a face across `axis` or at a centre.
 fn cell(p: [f32; 3], h: f32, axis: Option<usize>) -> [usize; 3] {
     std::array::from_fn(|a| if axis == Some(a) { (p[a] / h).round() } else { (p[a] / h).floor() } as usize)
 }
 
-/// Returns the value at these indices. The solver also asks for faces just outside the box and then
-/// overwrites them by the rules of the sides: these get the value of their neighbour.
+/// Returns the value at these indices. The solver also asks for faces just outside the box, which get the
+/// value of their neighbour: the boundary conditions overwrite them.
 fn value(array: &Option<Array>, at: [usize; 3]) -> f32 {
     let Some(Array { shape, values }) = array else { return 0.0 };
     let [i, j, k]: [usize; 3] = std::array::from_fn(|a| at[a].min(shape[a] - 1));

@@ -1,4 +1,4 @@
-//! `[[light]]`: lights beside the sun and the sky of `[render.light]`.
+//! `[[light]]`: lights in addition to the sun and the sky of `[render.light]`.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -54,13 +54,13 @@ pub struct Area {
     size: List<Number, 2>,
 }
 
-/// Strength of a light that names none.
+/// Default strength of a light.
 const STRENGTH: f32 = 5.0;
-/// Angular diameter of a sun \[degrees\].
+/// Default angular diameter of a sun \[degrees\].
 const SIZE: f32 = 0.5;
-/// Radius of a ball \[m\].
+/// Default radius of a ball \[m\].
 const RADIUS: f32 = 0.02;
-/// Angle of a cone \[degrees\], and the share of it that is soft.
+/// Default angle of a cone \[degrees\], and the share of it that is soft.
 const ANGLE: f32 = 40.0;
 const SOFTNESS: f32 = 0.2;
 
@@ -107,7 +107,7 @@ fn light(read: &Spanned<Light>, text: &Text) -> Result<look::Light> {
     Ok(look::Light { emitter, color, strength: or(light.strength, STRENGTH) })
 }
 
-/// A target apart from the position.
+/// Reads a target, which must differ from the position.
 fn target(position: Vector, target: &Spanned<Vector>, key: &str, text: &Text) -> Result<[f32; 3]> {
     let (from, to) = (position.get(), target.get_ref().get());
     match normalized(std::array::from_fn(|a| to[a] - from[a])) {

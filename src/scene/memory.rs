@@ -30,7 +30,7 @@ pub fn estimate(config: &Config, solids: bool) -> u64 {
     estimate_on(config, solids, 1)
 }
 
-/// As [`estimate`], of all `ranks` that share the box together.
+/// Estimates as [`estimate`] does, for all `ranks` together that share the box.
 pub fn estimate_on(config: &Config, solids: bool, ranks: usize) -> u64 {
     Solver::memory_on(config, solids, ranks)
         + SNAPSHOTS * 4 * size_of::<f16>() as u64 * config.smoke_dims().cells() as u64
@@ -42,7 +42,7 @@ pub fn picture(size: [u32; 2]) -> u64 {
     PIXEL * u64::from(size[0]) * u64::from(size[1])
 }
 
-/// Memory that is left of a scene's limit while its files and shapes are read.
+/// Memory limit of a scene and the used part, while its files and shapes are read.
 pub struct Budget {
     limit: u64,
     used: Cell<u64>,
@@ -54,7 +54,7 @@ impl Budget {
         Self { limit, used: Cell::new(used) }
     }
 
-    /// Takes `bytes` for `what`.
+    /// Reserves `bytes` for `what`.
     ///
     /// # Errors
     /// The required memory and the limit, if the sum exceeds it.
@@ -72,10 +72,10 @@ impl Budget {
     }
 }
 
-/// Limit of a scene where the system does not tell its memory \[bytes\].
+/// Default limit if the system does not tell its memory \[bytes\].
 const UNKNOWN: u64 = 8 << 30;
 
-/// Default limit: three quarters of the memory that this process may use \[bytes\].
+/// Returns the default limit: three quarters of the memory that this process may use \[bytes\].
 pub fn default_limit() -> u64 {
     room::limit().map_or_else(
         || {
@@ -86,7 +86,7 @@ pub fn default_limit() -> u64 {
     )
 }
 
-/// Checks that the stacks of `threads` threads fit where the address space is bounded.
+/// Checks that the stacks of `threads` threads fit into a bounded address space.
 ///
 /// # Errors
 /// The required and the available memory.

@@ -1,4 +1,4 @@
-//! Scenes: TOML in, a checked [`Scene`] out, a solver from that.
+//! Scenes: from TOML to a checked [`Scene`], and from that to a solver.
 //!
 #![cfg_attr(doc, doc = include_str!("../../docs/scene.md"))]
 
@@ -59,7 +59,8 @@ impl Scene {
         Self::load_shared(path_or_builtin, overrides, Share::default())
     }
 
-    /// As [`load`](Self::load), of a run that ranks share: one that is too large for a machine may fit on several.
+    /// Loads as [`load`](Self::load) does, for a run that several ranks share: one that is too large for one
+    /// machine may fit on several.
     pub fn load_shared(
         path_or_builtin: &str,
         overrides: &[String],
@@ -87,7 +88,7 @@ impl Scene {
         Self::parse_shared(name, text, overrides, Share::default())
     }
 
-    /// As [`parse_with`](Self::parse_with), of a run that ranks share.
+    /// Parses as [`parse_with`](Self::parse_with) does, for a run that several ranks share.
     pub fn parse_shared(
         name: &str,
         text: &str,
@@ -98,7 +99,7 @@ impl Scene {
         Ok(resolve::scene(name.to_owned(), &text, Path::new(""))?)
     }
 
-    /// Estimated memory of a run \[bytes\].
+    /// Estimates the memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
         Share::default().memory(&self.config, !self.solids.is_empty(), &self.params)
             + memory::picture(self.size)
@@ -106,7 +107,7 @@ impl Scene {
             + self.look.environment.sphere.as_ref().map_or(0, |sphere| sphere.memory())
     }
 
-    /// Estimated memory of the pixels and weights of all shapes \[bytes\].
+    /// Estimates the memory of the pixels and weights of all shapes \[bytes\].
     fn shapes_memory(&self) -> u64 {
         let sources = self.sources.iter().map(|source| (&source.region, source.velocity.is_some()));
         let fills = self.fills.iter().map(|fill| (&fill.region, fill.velocity.is_some()));
@@ -115,7 +116,8 @@ impl Scene {
         all.map(|(region, drives)| region.memory(&self.config, drives)).sum()
     }
 
-    /// Sources, and regions filled at the start, that lie inside solids which stand still: nothing of them is ever seen.
+    /// Returns the sources, and the regions filled at the start, that lie inside solids at rest: they have no
+    /// effect.
     pub fn buried_shapes(&self) -> Vec<String> {
         let still = self.solids.iter().filter(|solid| solid.is_still());
         let still: Vec<SolidPose> = still.map(|solid| solid.pose(0.0, 0.0)).collect();
@@ -143,11 +145,11 @@ impl Scene {
         let fill = |step: usize| {
             cells(2, step).all(|k| cells(1, step).all(|j| cells(0, step).all(|i| is_solid([i, j, k]))))
         };
-        // A few cells first, which tell almost always that there is air.
+        // A few cells are tried first: almost always one of them is air.
         fill(8) && fill(1)
     }
 
-    /// Walls that hold a temperature, which nothing brings to the air, each with the reason.
+    /// Returns the walls with a temperature that does not reach the air, each with the reason.
     pub fn idle_walls(&self) -> Vec<String> {
         let sides = SideName::ALL.as_flattened().iter().zip(self.config.held.as_flattened());
         let held = sides.filter(|(_, held)| held.is_some() && self.params.conduction == 0.0);
@@ -160,7 +162,7 @@ impl Scene {
         .collect()
     }
 
-    /// Size of the box \[m\].
+    /// Returns the size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.config.dims.array().map(|n| n as f32 * self.config.h)
     }
@@ -174,10 +176,10 @@ impl Scene {
         self.solver_on(None)
     }
 
-    /// As [`solver`](Self::solver), shared by the ranks of `comm` if there are any.
+    /// Makes a solver as [`solver`](Self::solver) does, shared by the ranks of `comm` if there are any.
     ///
     /// # Errors
-    /// As of [`solver`](Self::solver), and a box that is too thin for so many ranks.
+    /// Those of [`solver`](Self::solver), and a box that is too thin for so many ranks.
     pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
         for shape in self.buried_shapes() {
             tracing::warn!("{shape} lies inside a solid, where nothing comes out; move one of the two");
@@ -204,13 +206,13 @@ impl Scene {
     /// Fails if this scene cannot be run on so many ranks.
     ///
     /// # Errors
-    /// The reason, as of [`solver_on`](Self::solver_on).
+    /// The reason, as from [`solver_on`](Self::solver_on).
     pub fn refuse_on_ranks(&self, ranks: usize) -> Result<(), crate::solver::SolverError> {
         crate::solver::refuse_on_ranks(&self.config, ranks)
     }
 
-    /// Reads the values of the initial fields that are in a file, and forgets them: [`solver`](Self::solver)
-    /// would fail in the same way.
+    /// Reads and checks the initial fields that are in a file. [`solver`](Self::solver) would fail in the
+    /// same way.
     ///
     /// # Errors
     /// A value that is not finite or out of range, and a file that cannot be read.
@@ -218,22 +220,25 @@ impl Scene {
         initial::check_values(&self.initial, &self.config)
     }
 
-    /// Tries the formulas of the sides at a few instants up to `end` \[s\]: a run would fail when it comes to a value out of range.
+    /// Tries the formulas of the sides at a few instants up to `end` \[s\], because a run fails at a value
+    /// out of range.
     ///
     /// # Errors
-    /// In words: the first such value.
+    /// The first such value, in words.
     pub fn check_sides_until(&self, end: f64) -> Result<(), String> {
         let instants = [0.1, 1.0, 10.0].into_iter().filter(|&time| time < end).chain([end]);
         let wrong = |time| side_tables::wrong_value(&self.side_formulas, &self.config, time);
         instants.into_iter().find_map(wrong).map_or(Ok(()), |wrong| Err(wrong.message))
     }
 
-    /// Makes a solver for this scene whose fields come from elsewhere: air at rest around the solids.
+    /// Makes a solver for this scene without its initial fields, with air at rest around the solids. Use it
+    /// to load a state.
     pub fn empty_solver(&self) -> Result<Solver, crate::solver::SolverError> {
         self.empty_solver_on(None)
     }
 
-    /// As [`empty_solver`](Self::empty_solver), shared by the ranks of `comm` if there are any.
+    /// Makes a solver as [`empty_solver`](Self::empty_solver) does, shared by the ranks of `comm` if there
+    /// are any.
     pub fn empty_solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, crate::solver::SolverError> {
         let mut solver =
             Solver::on_ranks(self.config.clone(), self.params.clone(), self.sources.clone(), comm)?;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The text that a scene was read from. Any two are equal, because scenes compare equal regardless of their
-/// origin.
+/// The text that a scene was read from. Any two compare equal, so that scenes are compared without their
+/// origins.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The text of the file or of the built-in scene.

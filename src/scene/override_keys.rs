@@ -5,16 +5,17 @@ use toml::de::{DeTable, DeValue};
 use super::scene_text::in_toml;
 use crate::parameter::{self, Parameter};
 
-/// A key that an override sets, with the parameters that it means.
+/// A key that an override sets, with its parameters.
 #[derive(Debug)]
 pub struct OverrideKey {
     /// The dotted key.
     pub key: String,
-    /// Its parameter; all below it if the value is an empty table or list, or none of them is named. None if the key is unknown.
+    /// The parameter of the key. For a key of a table, all parameters below it. Empty if the key is unknown.
     pub parameters: Vec<&'static Parameter>,
 }
 
-/// The keys that the override `key=value` sets, each in a table or list too. None if the text is no override: the scene refuses it.
+/// Returns the keys that the override `key=value` sets, including each key in a table or list. Returns none
+/// if the text is not an override: the scene refuses it.
 pub fn override_keys(text: &str) -> Vec<OverrideKey> {
     let text = in_toml(text);
     let mut keys = Vec::new();
@@ -44,7 +45,7 @@ fn gather(table: &DeTable, path: &mut Vec<String>, keys: &mut Vec<OverrideKey>) 
     }
 }
 
-/// The parameters that a key means.
+/// Returns the parameters of a key.
 fn meant(path: &[String]) -> Vec<&'static Parameter> {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     let declared = |parts: &[&str]| parameter::find(&parameter::declared_path(parts));
@@ -56,7 +57,7 @@ fn meant(path: &[String]) -> Vec<&'static Parameter> {
     if !below.is_empty() {
         return below;
     }
-    // A key of a table with names that the scene makes up, such as initial.let.
+    // The key is in a table with names of the user, such as initial.let.
     (1..parts.len()).rev().find_map(|count| declared(&parts[..count])).into_iter().collect()
 }
 
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
     use crate::parameter::Subject;
 
-    /// The keys, with the declared paths of up to two parameters.
+    /// Returns the keys, with the declared paths of up to two parameters.
     fn keys(text: &str) -> Vec<(String, String)> {
         let paths = |key: &OverrideKey| {
             key.parameters
@@ -102,7 +103,7 @@ mod tests {
         }
     }
 
-    /// A key of a picture acts upon pictures alone.
+    /// A key of pictures acts on pictures alone.
     #[test]
     fn parameters_act_upon_what_their_effect_says() {
         for (text, subjects) in [

@@ -10,7 +10,7 @@ use crate::field::Field;
 use crate::probe::{Every, Probe, ProbePlace, ProbeQuantity};
 use crate::solver::{BoundaryCondition, Config, Solid};
 
-/// The probes of a scene of `config` that holds some `solids`.
+/// Resolves the probes of a scene with `config` and `solids`.
 pub fn resolve(
     list: &[document::Probe],
     text: &Text,
@@ -45,10 +45,10 @@ pub fn resolve(
     Ok(probes)
 }
 
-/// Most characters of a name: file systems take 255, and a prefix and an extension are added.
+/// Greatest length of a name: file systems take 255 characters, and a prefix and an extension are added.
 const LONGEST_NAME: usize = 100;
 
-/// A name becomes part of a file name.
+/// Checks a name, which becomes part of a file name.
 fn check_name(name: &str, taken: bool) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match name {
@@ -63,7 +63,7 @@ fn check_name(name: &str, taken: bool) -> Result<(), String> {
     }
 }
 
-/// Why a quantity cannot be measured at a place, if it cannot.
+/// Returns the reason that a quantity cannot be measured at a place, if it cannot.
 fn problem(quantity: &ProbeQuantity, place: ProbePlace, config: &Config, solids: &[Solid]) -> Option<String> {
     let side = match place {
         ProbePlace::Side { axis, end } => Some((config.sides[axis][end], config.held[axis][end].is_some())),
@@ -102,11 +102,11 @@ fn problem(quantity: &ProbeQuantity, place: ProbePlace, config: &Config, solids:
     Some(message.into())
 }
 
-/// Places where there may be air at some time.
+/// Region where there may be air at some time.
 struct Region {
     /// Size of the box at the start \[m\].
     extent: [f32; 3],
-    /// Lowest and highest coordinates \[m\]: those of the box, and none where an open side follows the smoke.
+    /// Lowest and highest coordinates \[m\]: those of the box, infinite where an open side follows the smoke.
     limits: [[f32; 2]; 3],
 }
 
@@ -114,7 +114,7 @@ impl Region {
     fn of(config: &Config) -> Self {
         let extent = config.dims.array().map(|n| n as f32 * config.h);
         let moves = |axis: usize, end: usize| {
-            // No side sinks below y = 0.
+            // No side moves below y = 0.
             let may_sink = [axis, end] != [1, 0];
             config.follow.on && may_sink && config.sides[axis][end] == BoundaryCondition::Open
         };
@@ -125,7 +125,7 @@ impl Region {
         Self { extent, limits }
     }
 
-    /// Whether it has places between two coordinates along an axis.
+    /// Whether it overlaps the range between two coordinates along an axis.
     fn meets(&self, axis: usize, [from, to]: [f32; 2]) -> bool {
         let [low, high] = self.limits[axis];
         to >= low && from <= high

@@ -1,4 +1,4 @@
-//! From the text of a scene to its document.
+//! Reading the document from the text of a scene.
 
 use serde::Deserialize;
 use toml::de::Deserializer;
@@ -24,7 +24,7 @@ pub fn document(text: &Text) -> Result<(Document, FieldValues), Box<Problem>> {
     Ok((document.map_err(|e| text.explain(&e, root.get_ref(), kinds_at))?, values))
 }
 
-/// The keys among which the table at `key` chooses one; empty for other keys.
+/// Returns the keys of which the table at `key` must have one; empty for other keys.
 fn kinds_at(key: &str) -> Vec<&'static str> {
     let path = parameter::declared_path(&key.split('.').collect::<Vec<_>>());
     match parameter::find(&path).map(|parameter| parameter.kind) {

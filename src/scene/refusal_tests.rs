@@ -341,7 +341,7 @@ fn an_error_of_the_file_stays_in_the_file_when_there_are_overrides() {
     assert!(message.starts_with("s.toml:2:1: "), "{message}");
 }
 
-/// A run that ends before was refused.
+/// A run that ends before that was once refused.
 #[test]
 fn a_formula_that_leaves_its_range_is_refused_for_runs_that_get_there() {
     let walls =
@@ -353,7 +353,7 @@ fn a_formula_that_leaves_its_range_is_refused_for_runs_that_get_there() {
     assert!(wrong.ends_with("and 0.9 s; it may be 0 to 10000"), "{wrong}");
 }
 
-/// The message told to make it larger.
+/// The message once advised to make it larger.
 #[test]
 fn a_volume_outside_the_box_at_the_origin_is_refused_with_its_file() {
     use crate::vdb::{self, Grid, Topology, Values};
@@ -506,7 +506,7 @@ fn invalid_shapes_and_forces_are_refused_at_their_line() {
     }
 }
 
-/// A line end in the name of a file began another line of the message.
+/// A line end in the name of a file once began another line of the message.
 #[test]
 fn a_line_end_in_a_name_is_escaped_in_messages() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! From the document to the scene: defaults of absent keys, and checks that involve two keys.
+//! Making a scene of its document: defaults of absent keys, and checks that involve two keys.
 
 use std::ops::Range;
 use std::path::Path;
@@ -39,7 +39,7 @@ const FOV: f32 = 34.0;
 
 /// Resolves the document of `text` to the scene called `name`.
 ///
-/// Files that it names are relative to `folder`, those of overrides to the working directory.
+/// Files that the scene names are relative to `folder`, those of overrides to the working directory.
 pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     let (doc, values) = read_document::document(text)?;
     let sides = side_tables::resolve(doc.domain.walls.as_ref(), text)?;
@@ -81,7 +81,7 @@ pub fn scene(name: String, text: &Text, folder: &Path) -> Result<Scene> {
     })
 }
 
-/// Sets the fields of `holder` whose values the scene gives.
+/// Sets the fields of `holder` that the scene sets.
 fn fill(holder: &mut impl Holder, values: &FieldValues) {
     for (parameter, value) in values.iter() {
         parameter.field().into_iter().for_each(|field| holder.set_value(field, value));
@@ -119,7 +119,7 @@ fn config(doc: &Document, values: &FieldValues, sides: &Sides, text: &Text) -> R
     Ok(config)
 }
 
-/// Limit of what the ranks on one machine take together \[bytes\].
+/// Returns the memory limit of all ranks on one machine together \[bytes\].
 fn limit(doc: &Document, text: &Text) -> Option<u64> {
     match doc.solver.memory_limit {
         Some(gib) => Some(gigabytes(gib.get())),
@@ -146,7 +146,7 @@ fn check_memory(
     })
 }
 
-/// Checks that a box that follows its smoke can, and begins within its limit.
+/// Checks that a box that follows its smoke has an open side, and begins within its limit.
 fn check_follow(
     doc: &Document,
     (config, params): (&Config, &Params),
@@ -215,7 +215,7 @@ fn check_picture(
     })
 }
 
-/// Memory of the fields of a rank and of its picture \[bytes\].
+/// Returns the memory of the fields of a rank and of its picture \[bytes\].
 fn fields_and_picture(
     doc: &Document,
     text: &Text,
@@ -225,7 +225,7 @@ fn fields_and_picture(
     [text.share.memory(config, !doc.solid.is_empty(), params), text.share.picture(config, look, size)]
 }
 
-/// Memory that fields and pictures leave each rank for shapes and the environment.
+/// Returns the memory of each rank for shapes and the environment, beside fields and pictures.
 fn memory_budget(
     doc: &Document,
     text: &Text,
@@ -236,7 +236,7 @@ fn memory_budget(
     memory::Budget::new(limit, fields_and_picture(doc, text, parts, size).iter().sum())
 }
 
-/// Refuses turbulence where the scheme or the grid of the smoke has no place for it.
+/// Fails if there is turbulence, but the scheme or the grid of the smoke does not allow it.
 fn check_turbulence(params: &Params, config: &Config, values: &FieldValues, text: &Text) -> Result<()> {
     let missing = match config {
         _ if params.turbulence.strength == 0.0 => return Ok(()),
@@ -254,7 +254,7 @@ fn gigabytes(gib: f32) -> u64 {
     (f64::from(gib) * f64::from(1 << 30)) as u64
 }
 
-/// Checks that a fixed step is not combined with substeps: it is never cut.
+/// Checks that a fixed step is not combined with substeps: it is never divided.
 fn check_fixed_step(values: &FieldValues, text: &Text) -> Result<()> {
     for key in DIVISION.map(|key| format!("time.{key}")) {
         if let Some(span) = values.span(&key) {
@@ -279,7 +279,7 @@ fn time(time: &document::Time, text: &Text) -> Result<Time> {
     Ok(Time { frame_rate, step: step.map(|(step, _)| step) })
 }
 
-/// The look without the picture of its environment.
+/// Resolves the look without its environment map.
 fn look(doc: &Document, values: &FieldValues, text: &Text) -> Result<Look> {
     let mut look = Look::default();
     fill(&mut look, values);
@@ -291,7 +291,7 @@ fn look(doc: &Document, values: &FieldValues, text: &Text) -> Result<Look> {
     Ok(look)
 }
 
-/// Reads the picture of an environment, if there is one.
+/// Reads the environment map, if there is one.
 fn environment(read: &document::Environment, context: SceneContext) -> Result<Option<Arc<Sphere>>> {
     let Some(file) = &read.file else { return Ok(None) };
     let (text, name) = (context.text, Path::new(file.get_ref()));

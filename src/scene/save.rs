@@ -2,8 +2,8 @@
 //!
 //! Three scenes are compared: the file alone; the file with the overrides of the command line, as loaded; and
 //! the present scene. Differences between the last two were made in the window and are set in the text of the
-//! file. All else is kept byte for byte, and no override is saved. The result is read again before it is
-//! returned: no file is written that would read back as another scene.
+//! file. The rest of the text is kept byte for byte, and no override is saved. The result is read again
+//! before it is returned, so no file is written that would read back as another scene.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::look::{CameraProjection, Lens};
 use crate::parameter::{self, FieldAccess, Holder, Worded};
 
 impl Scene {
-    /// Returns the text that it was read from, with overrides, and with absolute file names.
+    /// Returns the text that the scene was read from, with overrides, and with absolute file names.
     ///
     /// # Errors
     /// [`SceneError::Unwritable`] if the text is invalid TOML.
@@ -110,12 +110,12 @@ fn parse(name: &str, text: &str, overrides: &[String], folder: &Path) -> Result<
     Ok(resolve::scene(name.to_owned(), &scene_text::Text::new(name, text, overrides), folder)?)
 }
 
-/// Key of an override `key=value`.
+/// Returns the key of an override `key=value`.
 fn key_of(set: &str) -> &str {
     set.split_once('=').map_or(set, |(key, _)| key.trim())
 }
 
-/// Returns the keys that turn one scene into another, with their values. No value removes a key.
+/// Returns the keys that turn one scene into another, with their values; `None` removes a key.
 fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
     let mut changes: Vec<(String, Option<Value>)> = parameter::all()
         .filter_map(|parameter| Some((parameter, parameter.field()?)))
@@ -138,7 +138,8 @@ fn changes(old: &Scene, new: &Scene) -> Vec<(String, Option<Value>)> {
     for n in (0..new.solids.len()).filter(|&n| old.look.roughness(n) != new.look.roughness(n)) {
         change(format!("solid.{n}.roughness"), Some(number(new.look.roughness(n)).into()));
     }
-    // A partly given camera frames the box, which depends on its angle and on the picture's aspect.
+    // The default position and target of a camera frame the box, so they depend on its angle and the aspect
+    // of the picture.
     if old.camera != new.camera || old.size != new.size {
         let camera = &new.camera;
         change(format!("{CAMERA}position"), Some(list(&camera.position)));
@@ -170,7 +171,7 @@ fn copy_values(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
     for key in keys {
         match *key {
             "time.frame_rate" => to.time.frame_rate = from.time.frame_rate,
-            // A fixed step is never cut.
+            // A fixed step is never divided.
             "time.step" => {
                 (to.time.step, to.config.time) = (from.time.step, from.config.time);
                 to.config.is_step_fixed = from.config.is_step_fixed;
@@ -193,7 +194,7 @@ fn copy_values(keys: &[&str], from: &Scene, mut to: Scene) -> Scene {
     to
 }
 
-/// Value of a field in the part of the scene that has it.
+/// Returns the value of a field in the part of the scene that has it.
 fn value(scene: &Scene, field: &FieldAccess) -> parameter::Value {
     let parts = [scene.params.value(field), scene.look.value(field), scene.config.value(field)];
     parts.into_iter().flatten().next().expect("every field is in one of the three")
@@ -213,7 +214,7 @@ fn list(values: &[f32]) -> Value {
     values.iter().map(|x| number(*x)).collect::<Array>().into()
 }
 
-/// The shortest number that reads back as `x`.
+/// Returns the shortest number that reads back as `x`.
 pub(super) fn number(x: f32) -> f64 {
     match x.to_string().parse::<f64>() {
         Ok(short) if short as f32 == x => short,
@@ -263,7 +264,7 @@ fn set_element(list: &mut Item, index: usize, path: &[&str], value: Option<Value
     set(list.as_array_mut()?.get_mut(index)?.as_inline_table_mut()?, true, path, value)
 }
 
-/// Canonical path of a folder, if it exists.
+/// Returns the canonical path of a folder, if it exists.
 fn full(folder: &Path) -> PathBuf {
     let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())

@@ -87,8 +87,8 @@ pub enum InitialError {
 }
 
 impl InitialError {
-    /// Greatest magnitude of an initial value of `field` \[m/s, - or K\]. A velocity has the bound of a
-    /// scene's numbers.
+    /// Returns the greatest magnitude of an initial value of `field` \[m/s, - or K\]. A velocity has the
+    /// bound of a scene's numbers.
     pub fn limit(field: Field) -> f32 {
         if field.face_axis().is_some() { 1e6 } else { SCALAR_LIMIT }
     }
@@ -155,7 +155,7 @@ impl Problem {
     }
 }
 
-/// Most characters of a message: a quoted text may be as long as a scene.
+/// Greatest length of a message: a quoted text may be as long as a scene.
 const LONGEST: usize = 600;
 
 impl fmt::Display for Problem {
@@ -171,7 +171,7 @@ pub fn six_digits(x: f32) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(f64::from(x))
 }
 
-/// Message for an unknown `word`, with the closest or all known ones.
+/// Returns the message for an unknown `word`, with the closest or all known ones.
 pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let hint = match closest(word, known.iter().copied()) {
@@ -181,7 +181,7 @@ pub fn unknown<'a>(what: &str, word: &str, known: impl IntoIterator<Item = &'a s
     format!("unknown {what} `{word}`; {hint}")
 }
 
-/// The tables that the words of `T` name: `one of sun = { … } and spot = { … }`.
+/// Lists the tables that the words of `T` name: `one of sun = { … } and spot = { … }`.
 pub fn one_of<T: Worded>() -> String {
     let tables: Vec<String> = T::NAMES.iter().map(|name| format!("{name} = {{ … }}")).collect();
     match tables.split_last() {
@@ -190,7 +190,7 @@ pub fn one_of<T: Worded>() -> String {
     }
 }
 
-/// The candidate closest to `word`, if it is close enough.
+/// Returns the candidate closest to `word`, if it is close enough.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()

@@ -1,7 +1,7 @@
 //! The text of a scene with its overrides, parsed into one table. Every error has a place in the text.
 //!
-//! An override is parsed behind as much white space as there is text before it. Its spans then lie past the
-//! end of the file and of the overrides before it, so a span alone tells which text it belongs to.
+//! An override is parsed after as much white space as there is text before it. Its spans then lie past the
+//! end of the file and of the overrides before it, so a span alone identifies the text that it belongs to.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct Text {
 
 type Result<T> = std::result::Result<T, Box<Problem>>;
 
-/// Keys of the table `time` that divide a step, which a fixed `step` never is.
+/// Keys of the table `time` that divide a step. They exclude a fixed `step`.
 pub(super) const DIVISION: [&str; 2] = ["cfl", "max_substeps"];
 
 impl Text {
@@ -38,12 +38,12 @@ impl Text {
         Self { parts, overrides: overrides.to_vec(), share: Share::default() }
     }
 
-    /// The same of a run that ranks share.
+    /// Returns the text for a run that several ranks share.
     pub fn shared(self, share: Share) -> Self {
         Self { share, ..self }
     }
 
-    /// Origin of a scene with this text; files are relative to `folder`.
+    /// Returns the origin of a scene with this text; files are relative to `folder`.
     pub fn origin(&self, folder: &Path) -> Origin {
         let text = self.parts[0].1.clone();
         let (overrides, folder) = (self.overrides.clone(), folder.to_owned());
@@ -58,7 +58,7 @@ impl Text {
         Box::new(Problem::new(name, text, span.start - base..span.end.saturating_sub(base), message.into()))
     }
 
-    /// The text at `span`, as written.
+    /// Returns the text at `span`, as written.
     pub fn source(&self, span: &Range<usize>) -> &str {
         let part = (0..self.parts.len()).rev().find(|&p| self.base(p) <= span.start).unwrap_or(0);
         let base = self.base(part);
@@ -70,7 +70,8 @@ impl Text {
         self.parts.len() > 1 && span.start >= self.base(1)
     }
 
-    /// Path of a file that the scene names: relative to `folder`, in an override to the working directory.
+    /// Returns the path of a file that the scene names: relative to `folder`, in an override to the working
+    /// directory.
     pub fn file(&self, name: &Spanned<String>, folder: &Path) -> PathBuf {
         match self.is_override(&name.span()) {
             true => PathBuf::from(name.get_ref()),
@@ -78,7 +79,7 @@ impl Text {
         }
     }
 
-    /// The whole scene as one text: the file unchanged, or rewritten with the overrides.
+    /// Returns the whole scene as one text: the file unchanged, or rewritten with the overrides.
     pub fn merged(&self) -> Result<String> {
         let padded = self.padded_parts();
         let [(_, file)] = self.parts.as_slice() else {
@@ -111,12 +112,12 @@ impl Text {
         }
     }
 
-    /// First span of a part.
+    /// Returns the offset of a part in the padded text.
     fn base(&self, part: usize) -> usize {
         self.parts[..part].iter().map(|(_, text)| text.len() + 1).sum()
     }
 
-    /// The file and the overrides, each behind as much white space as there is text before it.
+    /// Returns the file and the overrides, each after as much white space as there is text before it.
     pub(super) fn padded_parts(&self) -> Vec<String> {
         (0..self.parts.len()).map(|part| " ".repeat(self.base(part)) + &self.parts[part].1).collect()
     }
@@ -131,8 +132,9 @@ impl Text {
         Ok(root)
     }
 
-    /// Drops a step of the file that overrides divide, and a division of the file where an override fixes the step: a scene has one of
-    /// the two, and no override can remove a key. Two overrides that contradict each other stay, and are refused.
+    /// Drops the fixed step of the file if an override divides steps, and the division of the file if an
+    /// override fixes the step: a scene has only one of the two, and no override can remove a key. Two
+    /// overrides that contradict each other stay, and are refused later.
     fn drop_replaced(&self, root: &mut DeTable) {
         let Some(DeValue::Table(time)) = root.get_mut("time").map(Spanned::get_mut) else { return };
         let is_set =
@@ -181,7 +183,7 @@ impl Text {
     ) -> Result<()> {
         let (key, rest) = path.split_first().expect("a key has at least one part");
         if rest.is_empty() {
-            // Removed first: replacing alone would keep the old key and its span.
+            // The key is removed first: a replaced value would keep the old key and its span.
             table.remove(key.get_ref().as_ref());
             table.insert(key.clone(), value);
             return Ok(());
@@ -233,7 +235,8 @@ impl Text {
         Ok(())
     }
 
-    /// Rewrites the parser's error in our words, with its key. `kinds` knows the keys among which a table at a key chooses one.
+    /// Rewords the parser's error, with its key. `kinds` returns the keys of which the table at a key must
+    /// have one.
     pub(super) fn explain(
         &self,
         error: &Error,
@@ -254,7 +257,7 @@ impl Text {
 }
 
 impl Text {
-    /// Place of the last key that an override has written into the table at `span`.
+    /// Returns the place of the last key that an override has written into the table at `span`.
     fn added(&self, table: &DeTable, span: &Range<usize>) -> Option<Range<usize>> {
         let tables = |value: &Spanned<DeValue>| match value.get_ref() {
             DeValue::Table(inner) if value.span() == *span => {
@@ -272,7 +275,7 @@ impl Text {
     }
 }
 
-/// Place of a whole number that no program can write back: TOML has those of 64 bits.
+/// Returns the place of a whole number beyond 64 bits, which TOML cannot represent.
 fn too_long(value: &Spanned<DeValue>) -> Option<Range<usize>> {
     match value.get_ref() {
         DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).is_err().then(|| value.span()),
@@ -282,7 +285,8 @@ fn too_long(value: &Spanned<DeValue>) -> Option<Range<usize>> {
     }
 }
 
-/// Words a message of serde about the table at `key`: one where a list is needed, or one of a choice.
+/// Rewords a message of serde about the table at `key`: a table in place of a list, or a table that must have
+/// one of some keys.
 fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<&'static str>) -> Option<String> {
     if message.starts_with("invalid type: map, expected a sequence") {
         return Some(format!(
@@ -299,7 +303,7 @@ fn of_table(key: &str, message: &str, kinds: impl Fn(&str) -> Vec<&'static str>)
     })
 }
 
-/// The dotted path of the key that is at `span`, or whose value is.
+/// Returns the dotted path of the key at `span`, or of the key whose value is at `span`.
 fn key_at(table: &DeTable, span: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         let rest = match value.get_ref() {
@@ -316,7 +320,7 @@ fn key_at(table: &DeTable, span: &Range<usize>) -> Option<String> {
     })
 }
 
-/// Makes the one word for all six sides a table, so that one of them can be set.
+/// Expands the one word for all six sides to a table, so that one of them can be set.
 fn spell_out(walls: &mut Spanned<DeValue>) {
     let span = walls.span();
     if let DeValue::String(word) = walls.get_ref() {
@@ -331,7 +335,8 @@ fn spell_out(walls: &mut Spanned<DeValue>) {
     }
 }
 
-/// The override as TOML: a value that is none, such as a bare word or `#ff8800`, is taken as a string.
+/// Returns the override as TOML. A value that is not valid TOML, such as a bare word or `#ff8800`, becomes a
+/// string.
 pub(super) fn in_toml(text: &str) -> String {
     if DeTable::parse(text).is_ok() {
         return text.to_owned();
@@ -343,7 +348,7 @@ pub(super) fn in_toml(text: &str) -> String {
     }
 }
 
-/// Number of parts of the dotted key, if the text has the form `key=value`.
+/// Returns the number of parts of the dotted key, if the text has the form `key=value`.
 fn key_depth(text: &str) -> Option<usize> {
     let (key, _) = text.split_once('=')?;
     let zero = format!("{}=0", key.trim_end());
@@ -356,7 +361,7 @@ fn key_depth(text: &str) -> Option<usize> {
     Some(depth)
 }
 
-/// The key and value of a table of one entry.
+/// Returns the key and value of a table of one entry.
 fn only_entry(value: DeValue) -> Option<(Spanned<DeString>, Spanned<DeValue>)> {
     let DeValue::Table(table) = value else { return None };
     (table.len() == 1).then(|| table.into_iter().next()).flatten()
@@ -370,12 +375,12 @@ fn unknown_word(message: &str, table: &str) -> Option<String> {
     if kind == "variant" {
         return Some(unknown("value", word, quoted));
     }
-    // Parameters that have a field are not keys of the struct that reads the rest.
+    // Parameters that have a field are not keys of the struct, so they are added here.
     let fields = parameter::all().filter(|p| p.field().is_some() && p.table() == table).map(|p| p.key());
     Some(unknown("key", word, fields.chain(quoted)))
 }
 
-/// The dotted path of the table whose key is at `span`.
+/// Returns the dotted path of the table whose key is at `span`.
 fn table_of(table: &DeTable, span: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         if key.span() == *span {
@@ -387,7 +392,7 @@ fn table_of(table: &DeTable, span: &Range<usize>) -> Option<String> {
     })
 }
 
-/// The dotted key of the innermost value that contains `span`.
+/// Returns the dotted key of the innermost value that contains `span`.
 fn path_to(table: &DeTable, span: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         if key.span() == *span {

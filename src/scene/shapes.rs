@@ -1,4 +1,4 @@
-//! Shapes of sources, fills and forces, and their noise: as written in the file, and as regions of space.
+//! Shapes of sources, fills and forces, and their noise: from the tables of the file to regions of space.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -119,13 +119,13 @@ pub struct SceneContext<'a> {
     /// Folder of the scene's files.
     pub folder: &'a Path,
     pub config: &'a Config,
-    /// Memory for the pixels and weights of shapes.
+    /// Memory budget for the pixels and weights of shapes.
     pub budget: &'a Budget,
 }
 
 impl SceneContext<'_> {
-    /// Resolves the shape at `key` to a region, which must cover part of the box and fit into memory; `drives`:
-    /// it also has weights of faces.
+    /// Resolves the shape at `key` to a region, which must cover part of the box and fit into memory. With
+    /// `drives` the region also has weights of faces.
     pub fn region(&self, read: &Spanned<Shape>, key: &str, drives: bool) -> Result<Region> {
         let (region, span, name) = match read.get_ref() {
             Shape::Sphere(sphere) => {
@@ -149,7 +149,7 @@ impl SceneContext<'_> {
         Ok(region)
     }
 
-    /// Refuses a region that covers nothing: it is a mistake.
+    /// Fails if a region covers no part of the box: that is a mistake.
     pub fn check(&self, region: &Region) -> std::result::Result<(), String> {
         let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
         match region.covered(self.config, LEAST) {
@@ -190,7 +190,7 @@ impl SceneContext<'_> {
     fn letters(&self, read: &Letters, key: &str) -> Result<Region> {
         let font = read.font.as_ref().map(|file| self.font(file, key)).transpose()?;
         let (height, depth) = (read.height.get(), read.depth.get());
-        // A few pixels to a cell: as fine as the cubes of a cover.
+        // Four pixels along a cell, as many as the sub-cells of a cover.
         let pixel = 0.25 * self.config.h;
         let card = Card::text(read.string.get_ref(), height, depth, font.as_deref(), pixel);
         let card = card.map_err(|error| {
@@ -211,7 +211,7 @@ impl SceneContext<'_> {
         })
     }
 
-    /// The density of an OpenVDB file, interpolated to the cells of the box.
+    /// Resolves the density of an OpenVDB file, interpolated to the cells of the box.
     fn volume(&self, read: &Grid, key: &str) -> Result<Region> {
         let path = self.text.file(&read.file, self.folder);
         let wrong = |what: String| {

@@ -1,4 +1,4 @@
-//! Memory of a rank, where several share a run.
+//! Memory of a rank, if several share a run.
 
 use super::memory;
 use crate::grid::GHOST;
@@ -12,26 +12,28 @@ use crate::solver::{
 pub struct Share {
     /// Number of ranks; each has a slab of the box.
     pub ranks: usize,
-    /// Number of them on this machine. `None`: the run is elsewhere, and the memory of this machine does not limit it.
+    /// Number of them on this machine. `None` if the run is on other machines: the memory of this one does
+    /// not limit it.
     pub here: Option<usize>,
-    /// Whether they render pictures, for which each has the light of the whole box.
+    /// Whether they render pictures, for which each holds the light volume of the whole box.
     pub renders: bool,
 }
 
 impl Default for Share {
-    /// One process on this machine.
+    /// Returns the share of one process on this machine.
     fn default() -> Self {
         Self { ranks: 1, here: Some(1), renders: false }
     }
 }
 
 impl Share {
-    /// Ranks on other machines.
+    /// Returns the share of ranks on other machines.
     pub fn elsewhere(ranks: usize) -> Self {
         Self { ranks, here: None, renders: false }
     }
 
-    /// Estimated memory of the rank with the thickest slab \[bytes\]: its part of all fields, and the planes beside it.
+    /// Estimates the memory of the rank with the thickest slab \[bytes\]: its part of all fields, and the
+    /// planes beside it.
     pub fn memory(&self, config: &Config, solids: bool, params: &Params) -> u64 {
         let all = memory::estimate_on(config, solids, self.ranks)
             + Solver::turbulence_memory(config, &params.turbulence);
@@ -43,14 +45,15 @@ impl Share {
         (all as f64 * part) as u64 + 2 * halo_bytes(config, solids, params) / 3
     }
 
-    /// Memory that a picture of `look` takes on each rank besides that \[bytes\]. One process has no more than pixels: its
-    /// light volume is not counted.
+    /// Estimates the memory of a picture of `look` on each rank, in addition to the fields \[bytes\]. The
+    /// light volume is counted only with several ranks.
     pub fn picture(&self, config: &Config, look: &Look, size: [u32; 2]) -> u64 {
         let light = if self.ranks > 1 && self.renders { light(config, look) } else { 0 };
         memory::picture(size) + light
     }
 
-    /// Fails if ranks that need `bytes` each are over `limit`, that of all on one machine. An error says what they need.
+    /// Fails if the ranks on one machine, with `bytes` each, exceed `limit` together. The error states their
+    /// need.
     pub fn check(&self, bytes: u64, limit: Option<u64>) -> Result<(), String> {
         let together = bytes.saturating_mul(self.here.unwrap_or(1) as u64);
         let Some(limit) = limit.filter(|limit| together > *limit) else { return Ok(()) };
@@ -66,7 +69,7 @@ impl Share {
         Err(format!("{need}, over the limit of {}", memory::human(limit)))
     }
 
-    /// Advice besides fewer cells and a higher limit.
+    /// Returns advice on reducing the memory, as the first half of a sentence.
     pub fn advice(&self) -> &'static str {
         match (self.ranks, self.here) {
             (1, _) => "use fewer cells",
@@ -76,18 +79,19 @@ impl Share {
     }
 }
 
-/// Bytes of a point of the light volume, and those more for each further light.
+/// Bytes of a point of the light volume, and additional bytes for each further light.
 const POINT: u64 = 16;
 const LIGHT: u64 = 4;
 
-/// Memory of the light that each of several ranks has of the whole box \[bytes\].
+/// Returns the memory of the light volume of the whole box \[bytes\].
 pub fn light(config: &Config, look: &Look) -> u64 {
     let cells = config.smoke_dims().array();
     let points = light_points::points(cells, light_points::cells_between(look.light_scale, cells, false));
     points.iter().map(|&n| n as u64).product::<u64>() * (POINT + LIGHT * look.lights.len() as u64)
 }
 
-/// Bytes of an iteration of the pressure for each cell of a plane, and iterations of a substep beside solids.
+/// Bytes of an iteration of the pressure solve for each cell of a plane, and iterations of a substep with
+/// solids.
 const ITERATION: u64 = 80;
 const ITERATIONS: u64 = 6;
 
@@ -99,13 +103,13 @@ pub fn iterates(config: &Config, solids: bool) -> bool {
     }
 }
 
-/// Bytes of planes beside its slab that a rank between two others gets in a substep, and sends.
+/// Returns the bytes of halo planes that a rank between two others receives in a substep. It sends as many.
 pub fn halo_bytes(config: &Config, solids: bool, params: &Params) -> u64 {
     let plane = (config.dims.nx + 2 * GHOST) * (config.dims.ny + 2 * GHOST);
     plane as u64 * halo_bytes_of_cell(config, solids, params)
 }
 
-/// The same for each cell of a plane, in the order of the passes that read them.
+/// Returns these bytes for each cell of a plane, in the order of the passes that read them.
 fn halo_bytes_of_cell(config: &Config, solids: bool, params: &Params) -> u64 {
     // Cells that the air crosses in a substep.
     let crossed = config.time.cfl.min(config.dims.nz as f32);
@@ -125,7 +129,7 @@ fn halo_bytes_of_cell(config: &Config, solids: bool, params: &Params) -> u64 {
     let forces = scalars + if params.vorticity == 0.0 { 0 } else { 5 * velocity };
     let pressure = if config.integrator == Integrator::Trapezoid { one } else { 0 };
     let twice = if config.integrator == Integrator::Reflection { 2 } else { 1 };
-    // Three times a substep the air that enters through open sides is found.
+    // Backflow through open sides is found three times a substep.
     let is_open = config.sides[..2].as_flattened().contains(&BoundaryCondition::Open);
     let open = if is_open { 3 * 2 * one } else { 0 };
     let last = 4 * velocity + one + open;

@@ -1,4 +1,4 @@
-//! `[domain] walls`: what the six sides do, as constants and as formulas of place and time.
+//! `[domain] walls`: boundary conditions of the six sides, as constants and as formulas of place and time.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ type Result<T> = std::result::Result<T, Box<Problem>>;
 pub struct Sides {
     /// `[axis][lower, upper]`.
     pub conditions: [[BoundaryCondition; 2]; 3],
-    /// Temperatures held at them \[K\].
+    /// Temperatures of the walls \[K\].
     pub held: [[Option<f32>; 2]; 3],
-    /// The varying quantities.
+    /// Quantities that vary in place or time.
     pub formulas: Vec<SideFormulas>,
 }
 
@@ -39,7 +39,7 @@ impl SideFormulas {
         (self.axis, self.end) == (axis, end)
     }
 
-    /// For a solver.
+    /// Returns the formulas as a profile of the solver.
     pub fn profile(&self) -> Profile {
         Profile { axis: self.axis, end: self.end, values: Arc::new(self.clone()) }
     }
@@ -66,7 +66,7 @@ impl SideValues for SideFormulas {
     }
 }
 
-/// The sides that `walls` describes: closed all around but for the top, unless it says otherwise.
+/// Resolves the sides of `walls`. By default the top is open and all other sides are closed.
 pub fn resolve(walls: Option<&Spanned<Walls>>, text: &Text) -> Result<Sides> {
     let closed = [BoundaryCondition::Closed; 2];
     let mut sides = Sides {
@@ -88,15 +88,16 @@ pub fn resolve(walls: Option<&Spanned<Walls>>, text: &Text) -> Result<Sides> {
     Ok(sides)
 }
 
-/// A value that no side may have.
+/// A value out of the range of its quantity.
 pub struct WrongValue<'a> {
     side: &'a SideFormulas,
     quantity: usize,
-    /// Where and when, the value and its range, in words.
+    /// Position, instant, value and range, in words.
     pub message: String,
 }
 
-/// The first value out of its range that formulas give at an instant \[s\], at some points of the sides of a box.
+/// Returns the first value out of its range that formulas give at an instant \[s\], at some points of the
+/// sides of a box.
 pub fn wrong_value<'a>(sides: &'a [SideFormulas], config: &Config, time: f64) -> Option<WrongValue<'a>> {
     let extent = config.dims.array().map(|n| n as f32 * config.h);
     let share = |n: usize| n as f32 / 8.0;
@@ -127,7 +128,7 @@ pub fn wrong_value<'a>(sides: &'a [SideFormulas], config: &Config, time: f64) ->
     })
 }
 
-/// Refuses what formulas give at the start that no side may have.
+/// Fails if formulas give a value out of range at the start.
 pub fn check_values(
     walls: Option<&Spanned<Walls>>,
     sides: &[SideFormulas],
@@ -143,7 +144,7 @@ pub fn check_values(
 const NAMES: [&str; 7] =
     ["velocity along x", "velocity along y", "velocity along z", "red", "green", "blue", "temperature"];
 
-/// Valid range of a quantity.
+/// Returns the valid range of a quantity.
 fn range(quantity: usize) -> RangeInclusive<f32> {
     let path = match quantity {
         0..3 => "side.inflow.velocity",
@@ -153,7 +154,7 @@ fn range(quantity: usize) -> RangeInclusive<f32> {
     parameter::find(path).map_or(-1e4..=1e4, |parameter| parameter.hard.clone())
 }
 
-/// `x_min` and so on.
+/// Returns the name of a side, such as `x_min`.
 fn name(axis: usize, end: usize) -> &'static str {
     SideName::ALL[axis][end].word()
 }
@@ -190,7 +191,7 @@ impl Values {
         Ok((condition, held[6]))
     }
 
-    /// The constant that is written, or 0 where a formula is.
+    /// Returns the constant of a quantity, or 0 if it has a formula.
     fn held(
         &mut self,
         quantity: usize,

@@ -107,7 +107,7 @@ fn check_times(keyframes: &Spanned<Vec<document::Keyframe>>, text: &Text) -> Res
     }
 }
 
-/// Refuses a temperature that nothing conducts into the air: it is a mistake.
+/// Fails if a solid has a temperature but there is no conduction into the air: that is a mistake.
 fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
     let conducts = params.conduction > 0.0;
     match doc.solid.iter().find_map(|solid| solid.temperature.as_ref()) {
@@ -120,19 +120,20 @@ fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
     }
 }
 
-/// Refuses a solid that never comes near the box: it is a mistake.
+/// Fails if a solid never touches the box: that is a mistake.
 fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32; 3]) -> Result<()> {
     let [low, high] = solid.extent();
     let below = |p: [f32; 3], a: usize| p[a] + high[a] <= 0.0;
     let above = |p: [f32; 3], a: usize| p[a] + low[a] >= extent[a];
-    // Between two keyframes it may enter: it stays outside for certain only if all lie beyond one side.
+    // A solid may enter the box between two keyframes: it certainly stays outside only if all lie beyond one
+    // side.
     let places: Vec<[f32; 3]> = match solid.keyframes.as_slice() {
         [] => vec![solid.position],
         keys => keys.iter().map(|key| key.1).collect(),
     };
     let stays_out =
         (0..3).any(|a| places.iter().all(|p| below(*p, a)) || places.iter().all(|p| above(*p, a)));
-    // Beside an edge or a corner of the box this may report contact where there is none.
+    // Near an edge or a corner of the box this may report a contact where there is none.
     let touches = |p: [f32; 3]| {
         let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
         apart.sqrt() < solid.scale * solid.shape.bounding_radius()

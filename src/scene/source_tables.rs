@@ -72,7 +72,7 @@ fn source(read: &Source, context: SceneContext) -> Result<solver::Source> {
     Ok(source)
 }
 
-/// First and last instant of the object at `key`.
+/// Returns the first and the last instant of the object at `key`.
 pub fn times(
     start: Option<Number>,
     stop: Option<&Spanned<Number>>,

@@ -18,12 +18,12 @@ pub(super) fn with(text: &str, set: &[&str]) -> Scene {
     Scene::parse_with("s.toml", text, &overrides).unwrap()
 }
 
-/// The reference. It is read at run time, so that an edit of the page does not recompile the tests.
+/// Returns the reference. It is read at run time, so that an edit of the page does not recompile the tests.
 pub(super) fn reference() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scene.md")).unwrap()
 }
 
-/// The TOML blocks of the reference.
+/// Returns the TOML blocks of the reference.
 fn documented() -> Vec<String> {
     reference().split("```").filter_map(|block| block.strip_prefix("toml\n")).map(String::from).collect()
 }
@@ -61,7 +61,7 @@ fn documented_options_act() {
     assert_eq!(Scene::parse("s", &documented()[3]).unwrap().side_formulas.len(), 2);
 }
 
-/// The camera is at its keyframes when it should be.
+/// The camera passes its keyframes at their instants.
 #[test]
 fn a_camera_follows_its_keyframes() {
     let keys =
@@ -253,7 +253,7 @@ fn overrides_reach_every_kind_of_key() {
     assert_eq!([scene.sources[1].rate[0], scene.sources[2].rate[2]], [3.0, 5.0]);
 }
 
-/// The word for all sides stands for those that are not set.
+/// The word for all sides applies to those that are not set.
 #[test]
 fn one_side_can_be_set_where_a_word_stands_for_all() {
     let sides = |changes: &[&str]| with("[domain]\nwalls = 'no-slip'", changes).config.sides;
@@ -265,7 +265,7 @@ fn one_side_can_be_set_where_a_word_stands_for_all() {
     assert!(message.contains("y_min is periodic and y_max is not"), "{message}");
 }
 
-/// A parabola that swells comes in; a wall warms up towards one corner.
+/// A parabolic inflow grows with time; a wall is warmer towards one corner.
 #[test]
 fn sides_follow_formulas_of_place_and_time() {
     let text = "[domain]\ncells = [8, 6, 5]\nvoxel = 0.1\n\
@@ -295,7 +295,7 @@ fn sides_follow_formulas_of_place_and_time() {
     }
 }
 
-/// Fields that differ at every point are found again at their points.
+/// Fields with a different value at every point are set at their points.
 #[test]
 fn initial_fields_are_set_at_their_points() {
     let dir = tempfile::tempdir().unwrap();
@@ -314,7 +314,7 @@ fn initial_fields_are_set_at_their_points() {
     assert!(wrong.contains("`red` has the shape [5, 6, 7]; this scene needs [5, 6, 8]"), "{wrong}");
 }
 
-/// Such a frame also says where its box was. A box that has grown is refused by its shape.
+/// Such a frame also has the place of its box. A box that has grown is refused by its shape.
 #[test]
 fn a_frame_of_a_box_that_followed_its_smoke_is_an_initial_field() {
     let dir = tempfile::tempdir().unwrap();
@@ -546,7 +546,7 @@ fn a_warm_solid_needs_conduction() {
     assert!(Scene::parse("s", &format!("[fluid]\nconduction = 1e-5\n{text}")).is_ok());
 }
 
-/// Each rank counted the whole box, so no number of them could take more than one machine.
+/// Once each rank counted the whole box, so several ranks were refused every box that one process was refused.
 #[test]
 fn ranks_may_share_a_box_that_one_process_refuses() {
     let text = "[domain]\ncells = [512, 512, 512]\n[solver]\nmemory_limit = 4\n";
@@ -568,7 +568,7 @@ fn ranks_may_share_a_box_that_one_process_refuses() {
         false,
         "for the 4 on this machine, over the limit of 4.0 GiB; use more ranks on more",
     );
-    // Each rank of a rendering has the light of the whole box: 16 bytes for each eight cells.
+    // Each rank of a rendering has the light volume of the whole box: 16 bytes for each eight cells.
     assert_eq!(on(16, Some(2), true), Ok(()));
     assert_eq!(on(32, Some(6), false), Ok(()));
     refused(32, Some(6), true, "beside the fields, with them");
@@ -608,7 +608,7 @@ fn a_scene_starts_alike_with_and_without_initial_fields() {
     }
 }
 
-/// An inflow brings its smoke from the first instant on, at any length of the steps.
+/// An inflow brings its smoke from the first instant on, with steps of any length.
 #[test]
 fn an_inflow_brings_its_smoke_from_the_start() {
     let text = "source = []\n[domain]\ncells = [20, 8, 8]\nvoxel = 0.05\n\
@@ -629,7 +629,7 @@ fn an_inflow_brings_its_smoke_from_the_start() {
     }
 }
 
-/// A source in a solid that stands still emits nothing; one that only a moving solid covers does, later.
+/// A source in a solid at rest emits nothing; one in a moving solid emits after the solid has left.
 #[test]
 fn shapes_inside_solids_are_named() {
     let named = |solid: &str, source: &str| {
@@ -647,7 +647,7 @@ fn shapes_inside_solids_are_named() {
     assert!(named(moving, "[0.4, 0.4, 0.4]").is_empty());
 }
 
-/// The smoke was refused a probe where the box would follow it to.
+/// Probes beyond the box were once refused, although the box would follow the smoke there.
 #[test]
 fn probes_may_lie_where_a_box_follows_its_smoke_to() {
     let text = |at: &str| {

@@ -20,7 +20,7 @@ impl From<Number> for f32 {
 }
 
 impl Number {
-    /// The plain value.
+    /// Returns the plain value.
     pub fn get(self) -> f32 {
         self.0
     }
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Number {
 pub struct Whole(u64);
 
 impl Whole {
-    /// The plain value.
+    /// Returns the plain value.
     pub fn get(self) -> u64 {
         self.0
     }
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Whole {
 pub struct List<T, const N: usize>(pub [T; N]);
 
 impl<const N: usize> List<Number, N> {
-    /// The plain values.
+    /// Returns the plain values.
     pub fn get(self) -> [f32; N] {
         self.0.map(Number::get)
     }
@@ -186,8 +186,8 @@ impl<'de, T: Worded> Deserialize<'de> for Word<T> {
     }
 }
 
-/// Declares an enum of tables, of which a word of `$kind` names one: `{ sphere = { … } }`. A kind without its table does
-/// not compile.
+/// Declares an enum of tables, each named by a word of `$kind`: `{ sphere = { … } }`. A kind without its
+/// table does not compile.
 macro_rules! tables {
     ($($(#[$about:meta])* pub enum $name:ident: $kind:ident { $($variant:ident($content:ty),)* })*) => {$(
         $(#[$about])*
@@ -260,7 +260,8 @@ impl<'de> Deserialize<'de> for Color {
     }
 }
 
-/// Albedo of a surface: `[r, g, b]`, or `"#rrggbb"` for what it shows facing the default sun.
+/// Albedo of a surface: `[r, g, b]`, or `"#rrggbb"` for the albedo that shows this colour facing the default
+/// sun.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surface(pub [f32; 3]);
 

@@ -67,7 +67,7 @@ fn unexpected(first: char) -> String {
     }
 }
 
-/// Length in bytes of the number that `text` begins with: `12`, `.5`, `1.5e-3`.
+/// Returns the length in bytes of the number at the start of `text`: `12`, `.5`, `1.5e-3`.
 fn number_length(text: &[u8]) -> usize {
     let digits = |from: usize| text[from..].iter().take_while(|c| c.is_ascii_digit() || **c == b'.').count();
     let mantissa = digits(0);

@@ -1,8 +1,9 @@
-//! Formulas in x, y and z, those of sides in the time t too, as a scene writes them: read once, then evaluated for 64 points at a time.
+//! Formulas of a scene in x, y and z, and on sides in the time t. They are compiled once, then evaluated for
+//! 64 points at a time.
 //!
 //! The notation is that of mathematics: `-x^2` is −(x²), `2^3^2` is 2^(3²), and a comparison is 1 if it holds
-//! and 0 otherwise. There are no branches, so a row of points is a run of plain loops; `if(c, a, b)` computes
-//! both and selects one. Errors name the faulty characters.
+//! and 0 otherwise. There are no branches, so a row of points takes plain loops; `if(c, a, b)` computes both
+//! values and selects one. Errors name the faulty characters.
 
 mod lex;
 mod parse;
@@ -14,7 +15,7 @@ pub use parse::{Definitions, check_name, parse, parse_in_time};
 /// Points evaluated together.
 pub const WIDTH: usize = 64;
 
-/// One number for each of these points.
+/// One number for each of the points.
 pub type Wide = [f64; WIDTH];
 
 /// Coordinates: the first slots of a program.
@@ -124,12 +125,12 @@ impl Formula {
         self.uses
     }
 
-    /// Returns the values at 64 points, given their x, y and z \[m\].
+    /// Returns the values at 64 points with these x, y and z \[m\].
     pub fn evaluate<'s>(&self, at: [&Wide; AXES], scratch: &'s mut Scratch) -> &'s Wide {
         self.evaluate_in_time(at, 0.0, scratch)
     }
 
-    /// The same at the instant `time` \[s\].
+    /// Returns the values at the instant `time` \[s\].
     pub fn evaluate_in_time<'s>(&self, at: [&Wide; AXES], time: f64, scratch: &'s mut Scratch) -> &'s Wide {
         let Scratch { slots, stack } = scratch;
         slots.resize(slots.len().max(self.slots), [0.0; WIDTH]);
@@ -169,7 +170,7 @@ impl Op {
         top.strict_add_signed(self.growth())
     }
 
-    /// Change of the stack's height.
+    /// Returns the change of the stack's height.
     fn growth(self) -> isize {
         match self {
             Self::Number(_) | Self::Load(_) => 1,

@@ -22,7 +22,7 @@ pub type Definitions = BTreeMap<String, String>;
 /// Deepest nesting of parentheses, signs and definitions.
 const DEEPEST: usize = 64;
 
-/// Most instructions of a formula, with those of the definitions that it uses.
+/// Greatest number of instructions of a formula, with those of the definitions that it uses.
 const LONGEST: usize = 10_000;
 
 const NAMES: [&str; AXES] = ["x", "y", "z"];
@@ -32,7 +32,7 @@ const DEFINED: usize = TIME + 1;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Parses the formula `text`, which may use the names of `definitions`. Returns those that it uses, too.
+/// Parses the formula `text`, which may use the names of `definitions`. Also returns the names that it uses.
 ///
 /// # Errors
 /// The first error in it, or in a definition that it uses.
@@ -40,10 +40,10 @@ pub fn parse<'d>(text: &str, definitions: &'d Definitions) -> Result<(Formula, V
     read(text, definitions, false)
 }
 
-/// Reads the formula `text`, which may use the time `t`.
+/// Parses the formula `text`, which may use the time `t`.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first error in it.
 pub fn parse_in_time(text: &str) -> Result<Formula> {
     Ok(read(text, &Definitions::new(), true)?.0)
 }
@@ -85,7 +85,7 @@ struct Program<'d> {
     code: Vec<Op>,
     /// Definitions whose values are stored, in the order of their slots.
     slots: Vec<&'d str>,
-    /// Definitions being parsed, each for the one before it.
+    /// Definitions being parsed, each used by the one before it.
     open: Vec<&'d str>,
     level: usize,
 }
@@ -168,7 +168,8 @@ impl<'t> Reader<'_, '_, 't> {
         Ok(())
     }
 
-    /// All values and all nesting pass through here and are counted.
+    /// Parses a signed value. Every value and every nesting passes through here, so length and depth are
+    /// checked here.
     fn signed(&mut self) -> Result<()> {
         let at = self.place();
         if self.program.code.len() > LONGEST {
@@ -312,7 +313,7 @@ impl<'t> Reader<'_, '_, 't> {
         Ok(())
     }
 
-    /// The bytes of the next token.
+    /// Returns the bytes of the next token.
     fn place(&self) -> Range<usize> {
         self.words.get(self.next).map_or(self.end..self.end, |word| word.1.clone())
     }
@@ -335,7 +336,7 @@ fn is_function(name: &str) -> bool {
     functions().contains(&name)
 }
 
-/// The names of all functions.
+/// Returns the names of all functions.
 fn functions() -> Vec<&'static str> {
     let names = UNARY.iter().map(|f| f.0).chain(BINARY.iter().map(|f| f.0));
     names.filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic())).chain(["if"]).collect()

@@ -1,8 +1,8 @@
-//! Replaces values of a scene's text: what is equal keeps its spelling, and comments and line ends within lists stay.
+//! Replaces values of a scene's text. Equal values keep their spelling, and lists keep comments and line ends.
 
 use toml_edit::{Array, Decor, InlineTable, Item, TableLike, Value};
 
-/// Puts `value` at `key`. A number or text that is the same stays as it is written.
+/// Puts `value` at `key`. An equal number or text keeps its spelling.
 pub(super) fn put(table: &mut dyn TableLike, key: &str, value: Value) {
     match (table.get_mut(key), value) {
         (Some(Item::Value(old)), value) => merge(old, value),
@@ -32,7 +32,7 @@ fn merge_tables(old: &mut dyn TableLike, new: InlineTable) {
     new.into_iter().for_each(|(key, value)| put(old, &key, value));
 }
 
-/// Elements before and after all changes stay; between them, those of `new` take the places of the old ones in order.
+/// Keeps the elements before and after all changes. Between them, those of `new` replace the old ones in order.
 fn merge_lists(old: &mut Array, new: Array) {
     let new: Vec<Value> = new.into_iter().collect();
     let least = old.len().min(new.len());
@@ -50,10 +50,10 @@ fn merge_lists(old: &mut Array, new: Array) {
     (ahead + pairs..rest).rev().for_each(|n| remove(old, n));
 }
 
-/// Inserts an element on a line of its own, if the others have such lines.
+/// Inserts an element, on a separate line if the others are on separate lines.
 pub(in crate::scene) fn insert(list: &mut Array, at: usize, mut value: Value) {
     let next = blank_before(list, at);
-    // The end of the line before belongs to the element there.
+    // The rest of the previous line, such as a comment, belongs to the element on it.
     let (line, rest) = next.split_at(next.find('\n').unwrap_or(0));
     let (line, rest) = (line.to_owned(), rest.to_owned());
     let usual = list.get(at.saturating_sub(1)).map_or(String::new(), |one| prefix(one.decor()));
@@ -75,13 +75,13 @@ pub(in crate::scene) fn remove(list: &mut Array, at: usize) {
     set_blank_before(list, at, joined(line, rest));
 }
 
-/// The end of a line and what follows it, which no comment swallows.
+/// Joins the end of a line and the text after it, with a line end after a comment.
 fn joined(line: &str, rest: &str) -> String {
     let between = if line.contains('#') && !rest.starts_with('\n') { "\n" } else { "" };
     [line, between, rest].concat()
 }
 
-/// Blanks and comments before an element, or before the end of the list.
+/// Returns blanks and comments before an element, or before the end of the list.
 fn blank_before(list: &Array, at: usize) -> String {
     match list.get(at) {
         Some(value) => prefix(value.decor()),
@@ -100,7 +100,7 @@ fn prefix(decor: &Decor) -> String {
     decor.prefix().and_then(|blank| blank.as_str()).unwrap_or_default().to_owned()
 }
 
-/// Whether a scene reads the same from both: it has numbers in single precision.
+/// Whether a scene reads the same from both values: its numbers have single precision.
 fn is_same(old: &Value, new: &Value) -> bool {
     let number =
         |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).map(|x| x as f32);
