@@ -1,5 +1,4 @@
-//! Fields of a solver as volumes for other programs: OpenVDB files (writing and reading) and VTK images
-//! (writing).
+//! Fields of a solver as volumes for other programs: writing and reading OpenVDB files, and writing VTK images.
 
 mod leaves;
 
@@ -22,7 +21,7 @@ const THINNEST: f32 = 1e-4;
 /// A voxel with a temperature excess beyond this, either way, is active \[K\].
 const COOLEST: f32 = 1e-2;
 
-/// Most voxels per cell of a file, in the part that the box covers.
+/// Greatest number of voxels of a file per cell, in the part that the box covers.
 const FINEST: usize = 64;
 
 /// Voxels along an edge of a leaf.
@@ -49,7 +48,7 @@ pub enum Up {
 }
 
 impl Up {
-    /// Name in metadata.
+    /// Returns its name in metadata.
     fn name(self) -> &'static str {
         match self {
             Self::Y => "y",
@@ -73,7 +72,8 @@ impl Up {
         }
     }
 
-    /// First voxel of a box of `dims` whose first cell is `origin`, and number of voxels along each axis.
+    /// Returns the first voxel of a box of `dims` whose first cell is `origin`, and the number of voxels
+    /// along each axis.
     fn region(self, dims: Dims, [x, y, z]: [i32; 3]) -> ([i32; 3], [usize; 3]) {
         let [nx, ny, nz] = dims.array();
         match self {
@@ -82,7 +82,7 @@ impl Up {
         }
     }
 
-    /// Cell of a voxel, counted from the cell `origin`.
+    /// Returns the cell of a voxel, counted from the cell `origin`.
     fn cell(self, [x, y, z]: [i32; 3], origin: [i32; 3]) -> [isize; 3] {
         let cell = match self {
             Self::Y => [x, y, z],
@@ -91,7 +91,7 @@ impl Up {
         [0, 1, 2].map(|a| (cell[a] - origin[a]) as isize)
     }
 
-    /// Lowest of updraft's planes along z in the leaf with this first voxel.
+    /// Returns the lowest of updraft's planes along z in the leaf with this first voxel.
     fn lowest_plane(self, [_, y, z]: [i32; 3]) -> i32 {
         match self {
             Self::Y => z,
@@ -105,7 +105,7 @@ impl Up {
 pub struct VdbOptions {
     /// Up axis.
     pub up: Up,
-    /// Half floats instead of single ones.
+    /// Whether to write half floats instead of single ones.
     pub half: bool,
     /// Temperature excess at which smoke radiates like a black body of 2000 K \[K\], if it glows: then there is a grid
     /// `flame`, which is 1 there.
@@ -113,19 +113,21 @@ pub struct VdbOptions {
 }
 
 impl VdbOptions {
-    /// Options for smoke of this `look`.
+    /// Returns the options for smoke of this `look`.
     pub fn of(look: &Look, up: Up, half: bool) -> Self {
         Self { up, half, flame: (look.glow > 0.0).then_some(look.glow_heat) }
     }
 }
 
-/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`, `temperature` \[K\],
-/// `flame` if the smoke glows, `vel` \[m/s\] at the centres, `speed`, `vorticity` and `pressure`. All have the same active voxels: those with smoke or heat in one of
-/// `fields`, or all if none of them is of smoke or heat. Where the smoke is finer than the velocity, grids of the air have the larger
-/// voxels of the velocity, each active if one of the finer ones in it is.
+/// Writes `fields` as grids: `density` (the sum of the colours), `density_r`, `density_g`, `density_b`,
+/// `temperature` \[K\], `flame` if the smoke glows, `vel` \[m/s\] at the centres, `speed`, `vorticity` and
+/// `pressure`. All have the same active voxels: those with smoke or heat in one of `fields`, or all voxels if
+/// none of them is of smoke or heat. If the smoke is finer than the velocity, grids of the air have the
+/// larger voxels of the velocity, each active if one of the finer ones in it is.
 ///
-/// With several ranks all call it, after [`Solver::exchange_leaves`]; the first writes the file, and those of the others get nothing of
-/// use. The first has at most 25 MB of values of other ranks at a time, and the masks of their leaves.
+/// With several ranks all call it, after [`Solver::exchange_leaves`]. The first writes the file; those of the
+/// others stay unusable. The first holds at most 25 MB of values of other ranks at a time, and the masks of
+/// their leaves.
 ///
 /// # Errors
 /// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a pressure that the solver does not keep.
@@ -194,12 +196,12 @@ pub fn write_vdb(
     leaves::write(file, &about(frame, solver.stats().time, options), &grids)
 }
 
-/// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\] and, if it carries the
-/// velocity, `vel` \[m/s\].
+/// Writes a snapshot as grids, as [`write_vdb`] does: `density`, one for each colour, `temperature` \[K\]
+/// and, if the snapshot has the velocity, `vel` \[m/s\].
 ///
 /// # Errors
-/// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if an array of the snapshot does not fill its box, or its cells lie
-/// too far away to be numbered.
+/// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) if an array of the snapshot does not
+/// fill its box, or if indices of its cells exceed the range of `i32`.
 pub fn write_vdb_snapshot(
     file: impl Write,
     snapshot: &Snapshot,
@@ -242,7 +244,7 @@ pub fn write_vdb_snapshot(
     write_grids(file, &grids, (frame, snapshot.time), options)
 }
 
-/// Value of `flame` for a temperature excess \[K\].
+/// Returns the value of `flame` for a temperature excess \[K\].
 fn flame(excess: f32, options: VdbOptions) -> f32 {
     options.flame.map_or(0.0, |full| (excess / full.max(1e-3)).max(0.0))
 }
@@ -254,7 +256,7 @@ struct Voxels<'a> {
     h: f32,
 }
 
-/// The double that reads like `h`. A scene says 0.03, which as a single float is 0.0299999993.
+/// Returns the double with the decimals of `h`: 0.03 for a scene with 0.03, not the single float 0.0299999993.
 fn in_decimals(h: f32) -> f64 {
     h.to_string().parse().expect("a number reads as one")
 }
@@ -273,7 +275,7 @@ fn write_grids(
     vdb::write(file, &about(frame, time, options), &encoded)
 }
 
-/// Metadata of the file of a frame.
+/// Returns the metadata of the file of a frame.
 fn about(frame: Frame, time: f64, options: VdbOptions) -> [(&'static str, Meta); 6] {
     [
         ("creator", concat!("updraft ", env!("CARGO_PKG_VERSION")).into()),
@@ -285,12 +287,12 @@ fn about(frame: Frame, time: f64, options: VdbOptions) -> [(&'static str, Meta);
     ]
 }
 
-/// Index of `field` among the scalars of a cell.
+/// Returns the index of `field` among the scalars of a cell.
 fn channel(field: Field) -> Option<usize> {
     [Field::Red, Field::Green, Field::Blue, Field::Temperature].iter().position(|scalar| *scalar == field)
 }
 
-/// Names of the grids that `field` is read from, the best first.
+/// Returns the names of the grids that `field` is read from, the best first.
 fn grids(field: Field) -> &'static [&'static str] {
     match field {
         Field::Red => &["density_r", "density"],
@@ -312,7 +314,7 @@ impl<'a> Volume<'a> {
     /// Reads the file `bytes`.
     ///
     /// # Errors
-    /// One line: it is not an OpenVDB file, or holds none of the grids that fields are read from.
+    /// One line, if it is not an OpenVDB file, or holds none of the grids that fields are read from.
     pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
         let reader = Reader::new(bytes).map_err(|error| error.to_string())?;
         let is_z = reader.meta("up_axis") == Some(&Meta::String("z".into()));
@@ -327,8 +329,9 @@ impl<'a> Volume<'a> {
         ))
     }
 
-    /// A number that updraft writes beside the grids: the `time` of the frame \[s\] or its `frame_rate` \[1/s\]; or the `voxel` of the
-    /// velocity or the `smoke_voxel` \[m\], the edge of a cube of the same volume. None if the file does not say it.
+    /// Returns a number that updraft writes beside the grids: the `time` of the frame \[s\] or its
+    /// `frame_rate` \[1/s\]; or the `voxel` of the velocity or the `smoke_voxel` \[m\], the edge of a cube of
+    /// the same volume. None if the file does not have it.
     pub fn number(&self, name: &str) -> Option<f64> {
         match name {
             "time" => match self.reader.meta("time")? {
@@ -345,14 +348,15 @@ impl<'a> Volume<'a> {
         }
     }
 
-    /// Edge of a cube of the volume of a voxel \[m\], in the grid of the first of `fields` that it has.
+    /// Returns the edge of a cube with the volume of a voxel \[m\], in the grid of the first of `fields` that
+    /// it has.
     fn edge(&self, fields: &[Field]) -> Option<f64> {
         let name = fields.iter().find_map(|field| self.grid(*field))?;
         let grid = self.reader.grid(name).ok()?;
         Some(grid.scale.iter().product::<f64>().cbrt())
     }
 
-    /// Whether its smoke says that it has active voxels outside a box of `dims` voxels.
+    /// Whether its smoke has active voxels outside a box of `dims` voxels, by its metadata.
     pub fn exceeds(&self, dims: Dims) -> bool {
         let fields = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
         let name = fields.iter().find_map(|field| self.grid(*field));
@@ -368,7 +372,7 @@ impl<'a> Volume<'a> {
         !corners.into_iter().flatten().all(is_within)
     }
 
-    /// Number of active voxels that the grid of `field` says it has.
+    /// Returns the number of active voxels of the grid of `field`, by its metadata.
     pub fn active_voxels(&self, field: Field) -> Option<u64> {
         let grid = self.reader.grid(self.grid(field)?).ok()?;
         let (_, count) = grid.metadata.iter().find(|(name, _)| name == "file_voxel_count")?;
@@ -388,7 +392,7 @@ impl<'a> Volume<'a> {
     /// Interpolates the sum of the colours to a box of `dims` cells of `h` \[m\]; see [`array`](Self::array).
     ///
     /// # Errors
-    /// As for [`array`](Self::array), and a file without a density.
+    /// Those of [`array`](Self::array), and a file without a density.
     pub fn density(&self, dims: Dims, h: f32) -> Result<Vec<f32>, String> {
         if self.reader.names().any(|name| name == "density") {
             return self.interpolated("density", None, dims, h);
@@ -404,11 +408,11 @@ impl<'a> Volume<'a> {
         sum.ok_or_else(|| "it has no grid `density`".into())
     }
 
-    /// Interpolates the values of `field` to a box of `dims` cells of `h` \[m\], linear between voxels. The
+    /// Interpolates the values of `field` to a box of `dims` cells of `h` \[m\], linearly between voxels. The
     /// velocity on a face is the mean of the cells beside it. Outside the volume values are its background.
     ///
     /// # Errors
-    /// One line: the grid is damaged, of another kind, or far finer than the cells.
+    /// One line, if the grid is damaged, of another kind, or far finer than the cells.
     pub fn array(&self, field: Field, dims: Dims, h: f32) -> Result<Array, String> {
         let Some(name) = self.grid(field) else { return Err(format!("it has no grid for `{field}`")) };
         let values = self.interpolated(name, field.face_axis(), dims, h)?;
@@ -503,7 +507,8 @@ impl Region<'_> {
 /// Writes `fields` as a VTK image for ParaView: cell data, with `density` (the sum of the colours) first and
 /// the velocity as one array of vectors at the centres.
 ///
-/// With several ranks all call it. The first writes the file, through which the planes of the others pass one after another.
+/// With several ranks all call it. The first writes the file, and receives the planes of the others one after
+/// another.
 ///
 /// # Errors
 /// Those of `file`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for a pressure that the solver does not keep.
@@ -512,7 +517,7 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
     let (layout, air, scalars) = (solver.smoke_layout(), solver.layout(), solver.scalars());
     let finer = solver.config().detail;
     let of_density = [Field::Red, Field::Green, Field::Blue];
-    // An image has one lattice: finer cells repeat what the air has around them.
+    // An image has one lattice: finer cells repeat the values of the velocity's cell around them.
     let at_smoke = move |cell: [usize; 3]| layout.start(cell[1], cell[2]) + cell[0];
     let at_air = move |cell: [usize; 3]| {
         let [i, j, k] = cell.map(|n| n / finer);
@@ -540,7 +545,7 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
     vti::write(file, ([nx, ny, nz], h, corner), solver.stats().time, &heads, |array, put| {
         let (_, components, value) = &arrays[array];
         let mut plane = vec![0.0; nx * ny * components];
-        // A file that fails must not leave the other ranks waiting.
+        // Messages are exchanged even after an error of the file, because other ranks wait for them.
         let mut result = Ok(());
         for k in 0..nz {
             let make = |plane: &mut [f32]| {

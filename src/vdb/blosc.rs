@@ -1,7 +1,9 @@
-//! Blosc frames, as OpenVDB writes them: blocks of values, their bytes shuffled, compressed with LZ4.
+//! Decoder of Blosc frames, as OpenVDB writes them: blocks of values, their bytes shuffled, compressed with
+//! LZ4.
 //!
-//! A frame is a header of 16 bytes, the positions of its blocks, and the blocks. A block is one stream, or one for each byte of a value;
-//! each is its length and its bytes, which are not compressed where that would not help (`README_CHUNK_FORMAT` of C-Blosc 1).
+//! A frame is a header of 16 bytes, the positions of its blocks, and the blocks. A block is one stream, or
+//! one stream for each byte of a value. A stream is its length and its bytes, which stay uncompressed if
+//! compression makes them no smaller (`README_CHUNK_FORMAT` of C-Blosc 1).
 
 use super::read_error::{ReadError, Result, wrong};
 
@@ -14,9 +16,9 @@ mod flag {
 }
 
 const HEADER: usize = 16;
-/// Most streams of a block.
+/// Greatest number of streams of a block.
 const MOST_STREAMS: usize = 16;
-/// Fewest values of a block that is split.
+/// Least number of values of a block that is split.
 const FEWEST_TO_SPLIT: usize = 128;
 
 /// Compression of the streams.
@@ -95,8 +97,8 @@ impl Codec {
     }
 }
 
-/// Puts the bytes of each value together again: first come the first bytes of all values, then the second. Bytes of no whole value
-/// stay at the end.
+/// Reverses the shuffle, in which the first bytes of all values come first, then the second bytes, and so on.
+/// Bytes of an incomplete value stay at the end.
 fn unshuffle(from: &[u8], width: usize, out: &mut [u8]) {
     let count = from.len() / width;
     for (n, value) in out.chunks_exact_mut(width).enumerate() {
@@ -124,7 +126,7 @@ fn damaged<T>() -> Result<T> {
 mod tests {
     use super::*;
 
-    /// A frame of one block in one stream, its bytes shuffled.
+    /// Makes a frame of one block in one stream, its bytes shuffled.
     fn frame(values: &[f32]) -> Vec<u8> {
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
         let shuffled: Vec<u8> = (0..4).flat_map(|b| bytes.iter().skip(b).step_by(4).copied()).collect();

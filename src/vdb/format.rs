@@ -2,7 +2,7 @@
 
 /// First bytes of a file: " BDV" and four zeros.
 pub const MAGIC: u64 = 0x5644_4220;
-/// Version that is written.
+/// Version of written files.
 pub const VERSION: u32 = 224;
 /// Version of the library that writes this format.
 pub const LIBRARY: [u32; 2] = [10, 0];

@@ -26,7 +26,7 @@ impl From<&str> for Meta {
 }
 
 impl Meta {
-    /// Name of its type in the format.
+    /// Returns the name of its type in the format.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::String(_) => "string",
@@ -39,7 +39,7 @@ impl Meta {
         }
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::String(text) => text.as_bytes().to_vec(),

@@ -1,5 +1,5 @@
-//! Reader. It trusts no length in a file before that many bytes exist; values go into a box whose size the
-//! caller chose.
+//! Reader. It checks each length in a file against the bytes that follow before it allocates memory. Values
+//! are read into a box of the caller's size.
 
 use flate2::{Decompress, FlushDecompress};
 use half::f16;
@@ -9,7 +9,7 @@ use super::read_error::{ReadError, Result, wrong};
 use super::topology::Leaf;
 use super::{Meta, blosc};
 
-/// Oldest version that is read: the first whose blocks leave inactive values out.
+/// Oldest version that is read: the first whose blocks omit inactive values.
 const OLDEST: u32 = 222;
 /// Newest version: 225 differs only in grids that are not read here.
 const NEWEST: u32 = VERSION + 1;
@@ -17,7 +17,7 @@ const NEWEST: u32 = VERSION + 1;
 /// A file being read.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    /// Metadata of the file whose types are known.
+    /// Metadata of the file, without those of unknown types.
     pub metadata: Vec<(String, Meta)>,
     bytes: &'a [u8],
     grids: Vec<Descriptor>,
@@ -70,12 +70,12 @@ impl<'a> Reader<'a> {
         Ok(Self { metadata, bytes, grids })
     }
 
-    /// Names of the grids.
+    /// Returns the names of the grids.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.grids.iter().map(|grid| grid.name.as_str())
     }
 
-    /// The metadata `name` of the file.
+    /// Returns the metadata `name` of the file.
     pub fn meta(&self, name: &str) -> Option<&Meta> {
         self.metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -128,25 +128,26 @@ impl Descriptor {
 /// A grid whose values can be read.
 #[derive(Debug)]
 pub struct ReadGrid<'a> {
-    /// Metadata of the grid whose types are known.
+    /// Metadata of the grid, without those of unknown types.
     pub metadata: Vec<(String, Meta)>,
     /// Edges of a voxel along x, y, z in world units.
     pub scale: [f64; 3],
     /// Centre of voxel (0, 0, 0) in world units.
     pub translation: [f64; 3],
     coding: Coding,
-    /// Positioned at the topology.
+    /// The input, positioned at the topology.
     input: Input<'a>,
 }
 
 impl ReadGrid<'_> {
-    /// Components of a voxel: 1, or 3 for a vector.
+    /// Returns the components of a voxel: 1, or 3 for a vector.
     pub fn components(&self) -> usize {
         self.coding.components
     }
 
-    /// Reads the values in the box of `size` voxels from `origin` on, for each component, x fastest. Inactive
-    /// voxels get the background value.
+    /// Reads the values in the box of `size` voxels from `origin` on, for each component, x fastest. Voxels
+    /// outside of all leaves and tiles get the background value. Inactive voxels in leaves get their stored
+    /// value, which is mostly the background.
     pub fn dense(&self, origin: [i32; 3], size: [usize; 3]) -> Result<Vec<Vec<f32>>> {
         let mut input = self.input;
         let topology = input.topology(self.coding)?;
@@ -214,7 +215,7 @@ struct Region {
 }
 
 impl Region {
-    /// Part of the box that a cube covers.
+    /// Returns the part of the box that a cube covers.
     fn common(&self, origin: [i32; 3], width: i64) -> Option<[std::ops::Range<usize>; 3]> {
         let range = |a: usize| {
             let from = i64::from(origin[a]) - i64::from(self.origin[a]);
@@ -363,7 +364,7 @@ impl<'a> Input<'a> {
         Ok(value)
     }
 
-    /// Reads the first voxel of an upper node. They come in order, so no two are equal.
+    /// Reads the first voxel of an upper node. Upper nodes must be in order, so that no two are equal.
     fn next_corner(&mut self, last: &mut Option<[i32; 3]>) -> Result<[i32; 3]> {
         let corner = [self.u32()?, self.u32()?, self.u32()?].map(|x| x as i32);
         let fits = corner.iter().all(|x| x & 4095 == 0) && *last < Some(corner);
@@ -439,7 +440,7 @@ impl<'a> Input<'a> {
     ) -> Result<()> {
         let components = coding.components;
         let kind = self.u8()?;
-        // Values of inactive voxels, and the choice between two of them.
+        // The two values of inactive voxels; a mask below selects one of them.
         let mut inactive = [*background; 2];
         match kind {
             0 | 6 => {}
@@ -475,7 +476,7 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// Reads the bytes of `count` values.
+    /// Reads and decompresses the bytes of `count` values.
     fn block(&mut self, coding: Coding, count: usize) -> Result<Vec<u8>> {
         let size = count * coding.components * if coding.half { 2 } else { 4 };
         if coding.half && count == 0 {

@@ -1,4 +1,4 @@
-//! Why a file cannot be read.
+//! The error of reading.
 
 use std::fmt;
 

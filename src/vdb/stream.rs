@@ -1,11 +1,12 @@
-//! Writer of files whose values arrive piece by piece, so that no grid is in memory whole.
+//! Writer of files whose values arrive in pieces, so that no whole grid is in memory.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
 use super::Meta;
 use super::write::{ContentHash, Grid, UUID_AT, descriptor, head};
 
-/// A file being written, with the bytes of [`write`](super::write()). UUID and offsets get their values when they are known.
+/// A file being written, with the same bytes as by [`write`](super::write()). UUID and offsets are filled in
+/// when they are known.
 pub struct Stream<W> {
     file: W,
     /// Position of the file's first byte.
@@ -14,7 +15,7 @@ pub struct Stream<W> {
 }
 
 impl<W: Write + Seek> Stream<W> {
-    /// Begins a file of so many grids.
+    /// Begins a file with this number of grids.
     ///
     /// # Errors
     /// Those of `file`.
@@ -24,7 +25,8 @@ impl<W: Write + Seek> Stream<W> {
         Ok(Self { file, first, hash })
     }
 
-    /// Writes a grid. `fill` passes on the [blocks](Grid::blocks) of all leaves, in pieces of any length, in the order of the topology.
+    /// Writes a grid. `fill` passes on the [blocks](Grid::blocks) of all leaves in the order of the topology,
+    /// in pieces of any length.
     ///
     /// # Errors
     /// Those of the file and of `fill`.

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A box with random values at some voxels.
+/// Returns a box with random values at some voxels.
 fn random(seed: u32, origin: [i32; 3], size: [usize; 3], share: u32) -> (Vec<f32>, Topology) {
     let mut state = seed;
     let mut next = || {
@@ -88,7 +88,7 @@ fn damaged_files_are_refused_and_nothing_panics() {
         let mut bytes = file.clone();
         for _ in 0..3 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Masks are long: half of the damage goes to other parts.
+            // Masks fill most of the file: half of the damage goes to its first 900 bytes.
             let place = if state & 1 == 0 { state as usize >> 8 } else { (state as usize >> 8) % 900 };
             bytes[place % file.len()] = (state >> 24) as u8;
         }
@@ -119,7 +119,7 @@ fn a_file_written_in_pieces_has_the_bytes_of_one_written_at_once() {
             let metadata = [("creator", "me".into()), ("frame", Meta::Int(seed as i32))];
             let mut whole = Vec::new();
             write(&mut whole, &metadata, &[one.encode(), three.encode()]).unwrap();
-            // Behind other bytes, and in pieces of uneven length.
+            // The file begins after other bytes, and is written in pieces of uneven length.
             let mut file = std::io::Cursor::new(b"before".to_vec());
             file.set_position(6);
             let mut stream = Stream::begin(&mut file, &metadata, 2).unwrap();

@@ -19,7 +19,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// Number of active voxels.
+    /// Returns the number of active voxels.
     pub fn count(&self) -> usize {
         self.mask.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -30,13 +30,14 @@ impl Leaf {
         (0..LEAF).filter(move |n| mask[n >> 6] >> (n & 63) & 1 == 1)
     }
 
-    /// Coordinates of the voxel with index `n`.
+    /// Returns the coordinates of the voxel with index `n`.
     pub fn voxel(&self, n: usize) -> [i32; 3] {
         let [x, y, z] = self.origin;
         [x + (n >> 6) as i32, y + (n >> 3 & 7) as i32, z + (n & 7) as i32]
     }
 
-    /// First voxel of the upper node, index of the lower node in it, index of the leaf in the lower node.
+    /// Returns the first voxel of the upper node, the index of the lower node in it, and the index of the
+    /// leaf in the lower node.
     pub(super) fn place(&self) -> ([i32; 3], usize, usize) {
         let upper = self.origin.map(|x| x & !4095);
         let within = |shift: u32, bits: u32| {
@@ -53,7 +54,7 @@ impl Topology {
         Self::of_part(origin, size, |_| true, active)
     }
 
-    /// As [`of_box`](Self::of_box), of the leaves whose first voxel `wanted` accepts.
+    /// Collects voxels as [`of_box`](Self::of_box) does, in the leaves whose first voxel `wanted` accepts.
     pub fn of_part(
         origin: [i32; 3],
         size: [usize; 3],
@@ -90,29 +91,29 @@ impl Topology {
         Self::of_leaves(leaves)
     }
 
-    /// The voxels of `leaves`, in any order, no two of which have the same place.
+    /// Makes a topology of `leaves` in any order, no two of which have the same first voxel.
     pub fn of_leaves(mut leaves: Vec<Leaf>) -> Self {
         leaves.sort_by_key(Leaf::place);
         Self { leaves }
     }
 
-    /// The leaves of one lower node after another, in the order of the file.
+    /// Yields the leaves of one lower node after another, in the order of the file.
     pub fn nodes(&self) -> impl Iterator<Item = &[Leaf]> {
         let node = |leaf: &Leaf| (leaf.place().0, leaf.place().1);
         self.leaves.chunk_by(move |a, b| node(a) == node(b))
     }
 
-    /// Leaves in the order of the file.
+    /// Returns the leaves in the order of the file.
     pub fn leaves(&self) -> &[Leaf] {
         &self.leaves
     }
 
-    /// Number of active voxels.
+    /// Returns the number of active voxels.
     pub fn count(&self) -> usize {
         self.leaves.iter().map(Leaf::count).sum()
     }
 
-    /// First and last coordinates of the active voxels; none if all are inactive.
+    /// Returns the first and last coordinates of the active voxels; none if all are inactive.
     pub fn bounds(&self) -> Option<[[i32; 3]; 2]> {
         let voxels = self.leaves.iter().flat_map(|leaf| leaf.active().map(|n| leaf.voxel(n)));
         voxels.fold(None, |bounds, at| {

@@ -21,11 +21,11 @@ pub enum Values<'a> {
 /// A grid to be written. Default: half floats and ZIP.
 #[derive(Clone)]
 pub struct Grid<'a> {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Half floats instead of single ones; values are clamped to ±65504.
+    /// Whether to write half floats instead of single ones. Their values are clamped to ±65504.
     pub half: bool,
-    /// Compresses each leaf by zlib.
+    /// Whether to compress each leaf by zlib.
     pub zip: bool,
     /// Edge of a voxel in world units.
     pub voxel: f64,
@@ -33,16 +33,16 @@ pub struct Grid<'a> {
     pub translation: [f64; 3],
     /// Additional metadata.
     pub metadata: Vec<(&'static str, Meta)>,
-    /// The active voxels.
+    /// Active voxels.
     pub topology: &'a Topology,
-    /// Their values.
+    /// Values of the active voxels.
     pub values: Values<'a>,
 }
 
 /// Encoded values of some leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Blocks {
-    /// The bytes of one leaf after another.
+    /// Bytes of one leaf after another.
     pub bytes: Vec<u8>,
     /// Number of bytes of each leaf.
     pub lengths: Vec<u32>,
@@ -78,7 +78,7 @@ pub fn write(mut file: impl Write, metadata: &[(&str, Meta)], grids: &[Encoded])
     Ok(())
 }
 
-/// The head of a file of so many grids.
+/// Returns the head of a file with this number of grids.
 pub(super) fn head(uuid: &str, metadata: &[(&str, Meta)], grids: usize) -> Vec<u8> {
     let mut head = Vec::new();
     head.extend(MAGIC.to_le_bytes());
@@ -95,19 +95,19 @@ pub(super) fn head(uuid: &str, metadata: &[(&str, Meta)], grids: usize) -> Vec<u
 /// Position of the UUID in a file.
 pub(super) const UUID_AT: usize = 21;
 
-/// Name, type and parent of a grid. Three offsets follow.
+/// Returns name, type and parent of a grid. Three offsets follow in the file.
 pub(super) fn descriptor(name: &str, kind: &str) -> Vec<u8> {
     let mut descriptor = Vec::new();
     put_string(&mut descriptor, name);
     put_string(&mut descriptor, kind);
-    // An instance would name its parent grid here.
+    // The parent grid, which only an instance has.
     put_string(&mut descriptor, "");
     descriptor
 }
 
 impl<'a> Grid<'a> {
-    /// Makes the grid `name` with voxels of this width. The centre of the first is half a voxel from the
-    /// world's origin, so a box of voxels from (0, 0, 0) on begins there.
+    /// Makes the grid `name` with voxels of this width. The centre of voxel (0, 0, 0) is half a voxel from
+    /// the world's origin, so a box of voxels from there on begins at the origin.
     pub fn new(name: &str, voxel: f64, topology: &'a Topology, values: Values<'a>) -> Self {
         let translation = [0.5 * voxel; 3];
         let (name, metadata) = (name.to_owned(), vec![]);
@@ -129,14 +129,14 @@ impl<'a> Grid<'a> {
         blocks
     }
 
-    /// Type of the tree in the format.
+    /// Returns the type of the tree in the format.
     pub(super) fn kind(&self) -> String {
         let half = if self.half { "_HalfFloat" } else { "" };
         let value = if self.components() == 3 { "vec3s" } else { "float" };
         format!("Tree_{value}_5_4_3{half}")
     }
 
-    /// Encodes all of the grid that stands before the values.
+    /// Encodes the part of the grid before the values.
     pub(super) fn without_values(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let zip = if self.zip { flag::ZIP } else { 0 };
@@ -181,7 +181,7 @@ impl<'a> Grid<'a> {
 
     fn put_topology(&self, bytes: &mut Vec<u8>) {
         let leaves = self.topology.leaves();
-        // One buffer of values in each leaf; the background; no tiles.
+        // Number of buffers of values in each leaf, then the background and the number of tiles.
         bytes.extend(1u32.to_le_bytes());
         (0..self.components()).for_each(|_| bytes.extend(0f32.to_le_bytes()));
         bytes.extend(0u32.to_le_bytes());
@@ -252,7 +252,7 @@ const LEVEL: u32 = 1;
 /// Writes `raw` compressed by `zlib`, or raw with a negative length if that is no smaller.
 fn put_block(bytes: &mut Vec<u8>, raw: &[u8], zlib: &mut Compress, small: &mut Vec<u8>) {
     small.clear();
-    // Room for as much as is useful.
+    // Larger output is of no use: then the raw bytes are written.
     small.reserve_exact(raw.len());
     zlib.reset();
     let end = zlib.compress_vec(raw, small, FlushCompress::Finish);
@@ -294,7 +294,7 @@ pub(super) struct ContentHash {
 }
 
 impl ContentHash {
-    /// Of a file with this metadata and no grids.
+    /// Starts the hash of a file with this metadata and no grids.
     pub(super) fn of(metadata: &[(&str, Meta)]) -> Self {
         let hashes = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4];
         let mut hash = Self { hashes, word: [0; 8], count: 0 };
@@ -304,7 +304,7 @@ impl ContentHash {
         hash
     }
 
-    /// Adds a whole grid, or the rest of one.
+    /// Adds a whole grid, or the last piece of one.
     pub(super) fn add_grid(&mut self, bytes: &[u8]) {
         self.add(bytes);
         if self.count > 0 {
@@ -331,14 +331,14 @@ impl ContentHash {
         self.count = rest.len();
     }
 
-    /// FNV-1a of words, rotated.
+    /// Mixes in a word by FNV-1a with a rotation.
     fn mix(&mut self, word: u64) {
         for hash in &mut self.hashes {
             *hash = (*hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
         }
     }
 
-    /// A UUID of version 8.
+    /// Returns a UUID of version 8.
     pub(super) fn uuid(&self) -> String {
         let [a, b] = self.hashes;
         format!(

@@ -1,8 +1,9 @@
 //! Grids of OpenVDB files from the slabs of several ranks.
 //!
-//! A leaf is encoded by the rank that has the first of its planes, and so may need seven planes of the next slab. The first rank writes
-//! the file. It gets the masks of all leaves, and the values of one lower node (128³ voxels) after another: at most 12 bytes for each
-//! active voxel of a node. With one rank the same is done without messages.
+//! The rank that has the first plane of a leaf encodes it, and so may need seven planes of the next slab. The
+//! first rank writes the file. It gets the masks of all leaves, and the values of one lower node (128³
+//! voxels) after another: at most 12 bytes for each active voxel of a node. With one rank there are no
+//! messages.
 
 use std::io::{self, Write};
 
@@ -21,19 +22,20 @@ type Packed = [u32; 19];
 /// A lattice of voxels, and its leaves on this rank.
 pub struct Lattice<'a> {
     solver: &'a Solver,
-    /// Whether it is that of the smoke.
+    /// Whether it is the lattice of the smoke.
     is_of_smoke: bool,
     up: Up,
     /// First cell of the box along z.
     first: i32,
-    /// Active voxels: of all ranks on the first, its own on any other.
+    /// Active voxels: on the first rank those of all, on any other its own.
     topology: Topology,
     /// Edge of a voxel \[m\].
     pub h: f32,
 }
 
 impl<'a> Lattice<'a> {
-    /// The lattice of the smoke or of the air; `active` gets the cell of a voxel, counted from the first cell of the box.
+    /// Makes the lattice of the smoke or of the air; `active` gets the cell of a voxel, counted from the
+    /// first cell of the box.
     pub fn new(solver: &'a Solver, is_of_smoke: bool, up: Up, active: impl Fn([isize; 3]) -> bool) -> Self {
         let (config, finer) = (solver.config(), if is_of_smoke { solver.config().detail } else { 1 });
         let (dims, h) =
@@ -49,7 +51,7 @@ impl<'a> Lattice<'a> {
         lattice
     }
 
-    /// Active voxels: of all ranks on the first, its own on any other.
+    /// Returns the active voxels: on the first rank those of all, on any other its own.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -58,13 +60,13 @@ impl<'a> Lattice<'a> {
         self.solver.rank()
     }
 
-    /// The rank that encodes the leaf with this first voxel.
+    /// Returns the rank that encodes the leaf with this first voxel.
     fn owner(&self, leaf: [i32; 3]) -> usize {
         let k = self.up.lowest_plane(leaf) - self.first;
         self.solver.owner_of_plane(self.is_of_smoke, k.max(0) as usize)
     }
 
-    /// On the first rank the leaves of all.
+    /// Returns the leaves of all ranks on the first, `own` on any other.
     fn joined(&self, own: Topology) -> Topology {
         if self.solver.is_alone() {
             return own;
@@ -74,9 +76,9 @@ impl<'a> Lattice<'a> {
         if self.solver.is_first_rank() { Topology::of_leaves(all.iter().map(unpack).collect()) } else { own }
     }
 
-    /// Writes the values of `grid`, which has the topology of this lattice: `put` gets them on the first rank.
+    /// Writes the values of `grid`, which has the topology of this lattice; `put` gets them on the first rank.
     pub fn write_values(&self, grid: &Grid, put: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        // A file that fails must not leave the other ranks waiting.
+        // Messages are exchanged even after an error of the file, because other ranks wait for them.
         let mut result = Ok(());
         for node in self.topology.nodes() {
             let owners: Vec<usize> = node.iter().map(|leaf| self.owner(leaf.origin)).collect();
@@ -109,7 +111,8 @@ impl<'a> Lattice<'a> {
     }
 }
 
-/// Writes `grids` with `metadata`; each has the topology of its lattice. The files of ranks but the first get nothing of use.
+/// Writes `grids` with `metadata`; each has the topology of its lattice. The files of other ranks than the
+/// first stay unusable.
 pub fn write<W: Write + io::Seek>(
     file: W,
     metadata: &[(&str, crate::vdb::Meta)],
@@ -126,7 +129,7 @@ pub fn write<W: Write + io::Seek>(
     stream.end()
 }
 
-/// The leaves of a node that one rank encodes.
+/// Leaves of a node that one rank encodes.
 #[derive(Default)]
 struct Part {
     owner: usize,
