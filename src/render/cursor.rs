@@ -34,7 +34,7 @@ pub(super) struct Tint {
     /// Share of it that is visible through the thickest smoke.
     least: f32,
     /// Distance from the eye \[m\].
-    pub away: f32,
+    pub distance: f32,
 }
 
 impl Tint {
@@ -55,29 +55,29 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, t_max: f32) -> Option<
     let to = Point3::from(cursor.center) - ray.origin;
     let along = to.dot(&ray.direction);
     let miss = (to - ray.direction * along).norm() / cursor.radius;
-    let away = along - cursor.radius * (1.0 - miss * miss).max(0.0).sqrt();
-    if miss > 1.0 + soft || along <= 0.0 || away < 0.0 || away > t_max {
+    let distance = along - cursor.radius * (1.0 - miss * miss).max(0.0).sqrt();
+    if miss > 1.0 + soft || along <= 0.0 || distance < 0.0 || distance > t_max {
         return None;
     }
     let inside = 1.0 - smoothstep(1.0 - soft, 1.0 + soft, miss);
     let rim = miss.min(1.0).powi(BALL_POWERS[0]);
-    let normal = (ray.direction * away - to).normalize();
+    let normal = (ray.direction * distance - to).normalize();
     let glint = Vector3::from(BALL_GLINT).normalize();
     let sheen = normal.dot(&glint).max(0.0).powi(BALL_POWERS[1]);
     let color = cursor.color.map(|x| x + (1.0 - x) * sheen);
     let [all, at_rim, at_sheen] = BALL_ALPHA;
-    Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, away })
+    Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, distance })
 }
 
 /// The ring on the floor, along a ray of a view that is free up to `t_max`.
 pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, t_max: f32, stage: &Stage) -> Option<Tint> {
-    let away = -ray.origin.y / away_from_zero(ray.direction.y);
-    if ray.origin.y <= 0.0 || away <= 0.0 || away > t_max * RING_BEHIND {
+    let distance = -ray.origin.y / away_from_zero(ray.direction.y);
+    if ray.origin.y <= 0.0 || distance <= 0.0 || distance > t_max * RING_BEHIND {
         return None;
     }
-    let p = ray.at(away);
-    let width = if axes.parallel { RING_PARALLEL * axes.up.norm() } else { RING_WIDTH * away };
+    let p = ray.at(distance);
+    let width = if axes.parallel { RING_PARALLEL * axes.up.norm() } else { RING_WIDTH * distance };
     let off = ((p.x - cursor.center[0]).hypot(p.z - cursor.center[2]) - cursor.radius).abs();
     let alpha = RING_ALPHA * (1.0 - smoothstep(width * 0.5, width, off)) * floor_shown([p.x, p.z], stage);
-    (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, away })
+    (alpha > 0.0).then_some(Tint { color: cursor.color, alpha, least: 0.0, distance })
 }

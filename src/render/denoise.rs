@@ -36,7 +36,7 @@ pub(super) struct Traced<'a> {
 }
 
 /// One number for the radiance of a pixel.
-pub(super) fn light([r, g, b, _]: [f32; 4]) -> f32 {
+pub(super) fn brightness([r, g, b, _]: [f32; 4]) -> f32 {
     0.25 * r + 0.5 * g + 0.25 * b
 }
 
@@ -90,7 +90,7 @@ impl Traced<'_> {
 
     /// Spreads specks over the pixels around, down to the brightness of the third brightest of these.
     fn without_specks(&self, mut all: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
-        let bright = |[r, g, b]: [f32; 3]| light([r, g, b, 0.0]);
+        let bright = |[r, g, b]: [f32; 3]| brightness([r, g, b, 0.0]);
         let speck = |n: usize| {
             let own = bright(all[n]);
             let mut most = [0.0_f32; 3];
@@ -101,7 +101,7 @@ impl Traced<'_> {
                 }
             });
             // A tenth of the noiseless brightness is no speck.
-            let most = SPECK * most[2] + 0.1 * light(self.guide[n]);
+            let most = SPECK * most[2] + 0.1 * brightness(self.guide[n]);
             (own > most).then(|| (n, most / own))
         };
         let specks: Vec<(usize, f32)> = (0..all.len()).into_par_iter().filter_map(speck).collect();
@@ -130,12 +130,12 @@ impl Traced<'_> {
     }
 
     /// Calls `visit` with the pixels around one, so many pixels apart, and their weights.
-    fn around(&self, n: usize, apart: isize, mut visit: impl FnMut(usize, f32)) {
+    fn around(&self, n: usize, spacing: isize, mut visit: impl FnMut(usize, f32)) {
         let [width, height] = self.size.map(|n| n as isize);
         let (x, y) = (n as isize % width, n as isize / width);
         for j in -2..=2_isize {
             for i in -2..=2_isize {
-                let (x, y) = (x + i * apart, y + j * apart);
+                let (x, y) = (x + i * spacing, y + j * spacing);
                 if (0..width).contains(&x) && (0..height).contains(&y) {
                     visit((x + y * width) as usize, KERNEL[i.unsigned_abs()] * KERNEL[j.unsigned_abs()]);
                 }
@@ -143,20 +143,20 @@ impl Traced<'_> {
         }
     }
 
-    fn filtered(&self, from: &[Pixel], apart: isize) -> Vec<Pixel> {
-        let changed = |[r, g, b, ..]: Pixel| light([r, g, b, 0.0]);
+    fn filtered(&self, from: &[Pixel], spacing: isize) -> Vec<Pixel> {
+        let changed = |[r, g, b, ..]: Pixel| brightness([r, g, b, 0.0]);
         let pixel = |n: usize| {
             let (here, guide, depth) = (from[n], self.guide[n], self.depth[n]);
-            let (bright, slope, width) = (light(guide), self.slope(n), self.size[0]);
+            let (bright, slope, width) = (brightness(guide), self.slope(n), self.size[0]);
             let deviation = DEVIATIONS * here[3].max(0.0).sqrt() + 1e-4;
             let (mut sum, mut squares, mut weights) = ([0.0; 7], 0.0, 0.0);
-            self.around(n, apart, |m, weight| {
+            self.around(n, spacing, |m, weight| {
                 let (there, other) = (from[m], self.guide[m]);
                 let plane = slope[0] * (m % width).abs_diff(n % width) as f32
                     + slope[1] * (m / width).abs_diff(n / width) as f32;
                 let away = (changed(here) - changed(there)).abs() / deviation
                     + (guide[3] - other[3]).abs() / OPACITY
-                    + (bright - light(other)).abs() / (BRIGHTNESS * (bright + DARK))
+                    + (bright - brightness(other)).abs() / (BRIGHTNESS * (bright + DARK))
                     + ((depth - self.depth[m]).abs() - 1.5 * plane).max(0.0) / (DEPTH * depth);
                 let weight = weight * (-away).exp();
                 weights += weight;

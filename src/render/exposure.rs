@@ -101,7 +101,7 @@ pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
         [] => snapshot.smoke.clone(),
         velocity => {
             let mut smoke = vec![[f16::ZERO; 4]; velocity.len()];
-            upstream(&Part::of(snapshot), ([0, snapshot.dims.nz], velocity), seconds, &mut smoke);
+            advected(&Part::of(snapshot), ([0, snapshot.dims.nz], velocity), seconds, &mut smoke);
             smoke
         }
     };
@@ -121,7 +121,7 @@ fn move_slab(slab: &SnapshotSlab, seconds: f32, halo: [usize; 2], later: &mut Sn
         Some(motion) => {
             let (planes, velocity) = motion.cells();
             let [start, end] = own([from, to], planes[0]);
-            upstream(&part, ([from, to], &velocity[start..end]), seconds, smoke);
+            advected(&part, ([from, to], &velocity[start..end]), seconds, smoke);
         }
     });
 }
@@ -148,7 +148,7 @@ fn without_smoke(snapshot: &Snapshot, seconds: f32) -> Snapshot {
 }
 
 /// The smoke of the cells of the planes `from..to` from where their `velocity` has carried it in so many seconds.
-fn upstream(
+fn advected(
     part: &Part,
     ([from, to], velocity): ([usize; 2], &[[f16; 4]]),
     seconds: f32,

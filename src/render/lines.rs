@@ -89,8 +89,8 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
 }
 
 /// Whether a part of a line at a distance is visible along a ray that is free up to `t_max` \[m\].
-pub(super) fn seen(away: f32, t_max: f32) -> bool {
-    away * AHEAD < t_max
+pub(super) fn is_visible(distance: f32, t_max: f32) -> bool {
+    distance * AHEAD < t_max
 }
 
 /// Colour and alpha of the domain's edges.

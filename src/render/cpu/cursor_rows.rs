@@ -46,10 +46,10 @@ impl CursorRows<'_> {
                     }
                     Part::Ring => None,
                 };
-                fronts[x] = tints[x].map_or(0.0, |tint: cursor::Tint| tint.away);
+                fronts[x] = tints[x].map_or(0.0, |tint: cursor::Tint| tint.distance);
             }
             if tints.iter().any(Option::is_some) {
-                let clear = self.clear(y, window.clone(), &fronts);
+                let clear = self.transmittance(y, window.clone(), &fronts);
                 for (n, tint) in tints.iter().enumerate().filter_map(|(n, tint)| Some((n, tint.as_ref()?))) {
                     paint(&mut painted[n], tint.through(clear[n][3]));
                 }
@@ -79,7 +79,7 @@ impl CursorRows<'_> {
     }
 
     /// Transmittance of the smoke from the eye to the cursor, along the rays of a row.
-    fn clear(&self, y: u32, window: std::ops::Range<usize>, fronts: &[f32]) -> Vec<[f32; 4]> {
+    fn transmittance(&self, y: u32, window: std::ops::Range<usize>, fronts: &[f32]) -> Vec<[f32; 4]> {
         const EVEN: [f32; noise::TILE] = [0.5; noise::TILE];
         let start = window.start / PACKET * PACKET;
         let mut out = vec![[1.0; 4]; fronts.len()];

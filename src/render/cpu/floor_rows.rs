@@ -56,21 +56,21 @@ impl<'a> Floor<'a> {
     /// Computes radiance and visible share of the background for the pixels of row `y`, and the free lengths
     /// of their rays \[m\].
     pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], t_max: &mut [f32]) {
-        let along = Along::new(axes, size, y);
-        let (mut seen, mut pixels) = (Seen::default(), [[0.0; 4]; CHUNK]);
+        let along = RowRays::new(axes, size, y);
+        let (mut hits, mut pixels) = (FloorHits::default(), [[0.0; 4]; CHUNK]);
         for (n, (out, t_max)) in out.chunks_mut(CHUNK).zip(t_max.chunks_mut(CHUNK)).enumerate() {
-            see(&along, self, (n * CHUNK) as f32, &mut seen);
-            t_max.copy_from_slice(&seen.t_max[..t_max.len()]);
-            if seen.shown == [0.0; CHUNK] {
+            intersect(&along, self, (n * CHUNK) as f32, &mut hits);
+            t_max.copy_from_slice(&hits.t_max[..t_max.len()]);
+            if hits.shown == [0.0; CHUNK] {
                 out.fill([0.0, 0.0, 0.0, 1.0]);
             } else {
                 let first = [n * CHUNK, y as usize];
                 if !self.volume.solids().is_empty() {
-                    self.shadow(&mut seen, first);
+                    self.shadow(&mut hits, first);
                 }
-                light_up(self, &seen, &mut pixels);
+                shade(self, &hits, &mut pixels);
                 if !self.volume.lamps().is_empty() {
-                    self.light_by_lamps(&seen, first, &mut pixels);
+                    self.light_by_lamps(&hits, first, &mut pixels);
                 }
                 out.copy_from_slice(&pixels[..out.len()]);
             }
@@ -80,8 +80,8 @@ impl<'a> Floor<'a> {
 
 impl Floor<'_> {
     /// Shadows of solids in the sunlight. `first` is the first pixel of the strip.
-    fn shadow(&self, seen: &mut Seen, first: [usize; 2]) {
-        seen.sunny = [1.0; CHUNK];
+    fn shadow(&self, hits: &mut FloorHits, first: [usize; 2]) {
+        hits.sun_visibility = [1.0; CHUNK];
         let [sx, sy, sz] = self.sun_direction;
         if self.direct == [0.0; 3] {
             return;
@@ -97,20 +97,20 @@ impl Floor<'_> {
             let long = if sy > 2.0 * slope { radius / sy + spread } else { f32::INFINITY };
             let (x, z) = (x - sx * y / sy, z - sz * y / sy);
             for (i, near) in near.iter_mut().enumerate() {
-                let [px, _, pz] = self.place(seen, i);
+                let [px, _, pz] = self.place(hits, i);
                 *near |= (px - x).powi(2) + (pz - z).powi(2) < long * long;
             }
         }
-        for i in (0..CHUNK).filter(|&i| near[i] && seen.shown[i] > 0.0) {
+        for i in (0..CHUNK).filter(|&i| near[i] && hits.shown[i] > 0.0) {
             let turn = self.turn(first, i);
-            seen.sunny[i] = sun.seen(self.place(seen, i), [0.0, 1.0, 0.0], solids, turn);
+            hits.sun_visibility[i] = sun.seen(self.place(hits, i), [0.0, 1.0, 0.0], solids, turn);
         }
     }
 
     /// Place on the floor that a pixel of the strip sees \[m\].
-    fn place(&self, seen: &Seen, i: usize) -> [f32; 3] {
+    fn place(&self, hits: &FloorHits, i: usize) -> [f32; 3] {
         let (lo, spacing) = (self.light.lo, self.light.spacing);
-        [lo[0] + seen.x[i] * spacing[0], 0.0, lo[1] + seen.z[i] * spacing[1]]
+        [lo[0] + hits.x[i] * spacing[0], 0.0, lo[1] + hits.z[i] * spacing[1]]
     }
 
     /// Turn of the points of wide lights at a pixel of the strip that begins at `first`.
@@ -121,14 +121,14 @@ impl Floor<'_> {
 
 impl Floor<'_> {
     /// Adds the light of further lights. `first` is the first pixel of the strip.
-    fn light_by_lamps(&self, seen: &Seen, first: [usize; 2], out: &mut [[f32; 4]; CHUNK]) {
-        for i in (0..CHUNK).filter(|&i| seen.shown[i] > 0.0) {
-            let (p, turn) = (self.place(seen, i), self.turn(first, i));
+    fn light_by_lamps(&self, hits: &FloorHits, first: [usize; 2], out: &mut [[f32; 4]; CHUNK]) {
+        for i in (0..CHUNK).filter(|&i| hits.shown[i] > 0.0) {
+            let (p, turn) = (self.place(hits, i), self.turn(first, i));
             for (n, Lit { lamp, .. }) in self.volume.lamps().iter().enumerate() {
                 let direct = lamp.at_surface(p, [0.0, 1.0, 0.0], self.volume.solids(), turn);
                 if direct > 0.0 {
-                    let passes = self.light.of_lamp(n, seen.x[i], seen.z[i]);
-                    let share = seen.shown[i] * direct * passes / std::f32::consts::PI;
+                    let passes = self.light.of_lamp(n, hits.x[i], hits.z[i]);
+                    let share = hits.shown[i] * direct * passes / std::f32::consts::PI;
                     (0..3).for_each(|c| out[i][c] += share * self.albedo[c] * lamp.color[c]);
                 }
             }
@@ -137,14 +137,14 @@ impl Floor<'_> {
 }
 
 /// The rays of a row: origin and direction of the one through its left edge, and from one pixel to the next.
-struct Along {
+struct RowRays {
     eye: [f32; 3],
     eye_step: [f32; 3],
     first: [f32; 3],
     step: [f32; 3],
 }
 
-impl Along {
+impl RowRays {
     fn new(axes: &Axes, [width, height]: [u32; 2], y: u32) -> Self {
         let v = 2.0 * (y as f32 + 0.5) / height as f32 - 1.0;
         let (left, step) = (axes.up * v - axes.right, axes.right * (2.0 / width as f32));
@@ -167,7 +167,7 @@ impl Along {
 }
 
 /// Intersections of rays with the floor.
-struct Seen {
+struct FloorHits {
     /// Opacity of the floor there.
     shown: Strip,
     /// Position in nodes of the floor's light.
@@ -175,24 +175,24 @@ struct Seen {
     z: Strip,
     t_max: Strip,
     /// Share of the sun that solids leave.
-    sunny: Strip,
+    sun_visibility: Strip,
 }
 
-impl Default for Seen {
+impl Default for FloorHits {
     fn default() -> Self {
         let zeros = [0.0; CHUNK];
-        Self { shown: zeros, x: zeros, z: zeros, t_max: zeros, sunny: [1.0; CHUNK] }
+        Self { shown: zeros, x: zeros, z: zeros, t_max: zeros, sun_visibility: [1.0; CHUNK] }
     }
 }
 
 each_level! {
     /// Intersects the rays from the `x`th pixel on with the floor.
-    fn see(along: &Along, floor: &Floor, x: f32, seen: &mut Seen) = see_kernel;
+    fn intersect(along: &RowRays, floor: &Floor, x: f32, hits: &mut FloorHits) = intersect_kernel;
 }
 
 #[inline(always)]
-fn see_kernel<S: Simd>(_: S, along: &Along, floor: &Floor, x: f32, seen: &mut Seen) {
-    let Along { eye, eye_step, first, step } = along;
+fn intersect_kernel<S: Simd>(_: S, along: &RowRays, floor: &Floor, x: f32, hits: &mut FloorHits) {
+    let RowRays { eye, eye_step, first, step } = along;
     let (lo, spacing) = (floor.light.lo, floor.light.spacing);
     let [across, deep] = [1.0 / spacing[0], 1.0 / spacing[1]];
     let per_side = 1.0 / floor.side;
@@ -208,27 +208,27 @@ fn see_kernel<S: Simd>(_: S, along: &Along, floor: &Floor, x: f32, seen: &mut Se
         let [start, end] = FLOOR_ENDS;
         let share = least(greatest((away - start) / (end - start), 0.0), 1.0);
         let below = d[1] < 0.0 && eye[1] > 0.0;
-        seen.shown[i] = if below { 1.0 - share * share * (3.0 - 2.0 * share) } else { 0.0 };
+        hits.shown[i] = if below { 1.0 - share * share * (3.0 - 2.0 * share) } else { 0.0 };
         let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
-        seen.t_max[i] = if below { least(t * length, FAR) } else { FAR };
-        seen.x[i] = (px - lo[0]) * across;
-        seen.z[i] = (pz - lo[1]) * deep;
+        hits.t_max[i] = if below { least(t * length, FAR) } else { FAR };
+        hits.x[i] = (px - lo[0]) * across;
+        hits.z[i] = (pz - lo[1]) * deep;
     }
 }
 
 each_level! {
     /// Computes the radiance of the floor at the intersections.
-    fn light_up(floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) = light_up_kernel;
+    fn shade(floor: &Floor, hits: &FloorHits, out: &mut [[f32; 4]; CHUNK]) = shade_kernel;
 }
 
 #[inline(always)]
-fn light_up_kernel<S: Simd>(_: S, floor: &Floor, seen: &Seen, out: &mut [[f32; 4]; CHUNK]) {
+fn shade_kernel<S: Simd>(_: S, floor: &Floor, hits: &FloorHits, out: &mut [[f32; 4]; CHUNK]) {
     let FloorLight { size: [width, depth], texels, .. } = floor.light;
     let top = [(width - 1) as f32, (depth - 1) as f32];
     let (mut first, mut aside, mut behind) = ([0_u32; CHUNK], [0_u32; CHUNK], [0_u32; CHUNK]);
     let (mut across, mut deep) = ([0.0; CHUNK], [0.0; CHUNK]);
     for i in 0..CHUNK {
-        let (x, z) = (least(greatest(seen.x[i], 0.0), top[0]), least(greatest(seen.z[i], 0.0), top[1]));
+        let (x, z) = (least(greatest(hits.x[i], 0.0), top[0]), least(greatest(hits.z[i], 0.0), top[1]));
         let (low_x, low_z) = (x.floor(), z.floor());
         (across[i], deep[i]) = (x - low_x, z - low_z);
         first[i] = whole(low_z) * *width as u32 + whole(low_x);
@@ -239,13 +239,13 @@ fn light_up_kernel<S: Simd>(_: S, floor: &Floor, seen: &Seen, out: &mut [[f32; 4
         let (at, aside, behind) = (first[i] as usize, aside[i] as usize, behind[i] as usize);
         let (a, b) = (texels[at], texels[at + aside]);
         let (p, q) = (texels[at + behind], texels[at + behind + aside]);
-        let (f, g, shown) = (across[i], deep[i], seen.shown[i]);
+        let (f, g, shown) = (across[i], deep[i], hits.shown[i]);
         let mut arrives = [0.0; 4];
         for c in 0..4 {
             let (near, far) = (a[c] + f * (b[c] - a[c]), p[c] + f * (q[c] - p[c]));
             arrives[c] = near + g * (far - near);
         }
-        let sun = arrives[0] * seen.sunny[i];
+        let sun = arrives[0] * hits.sun_visibility[i];
         for c in 0..3 {
             out[i][c] = shown * floor.albedo[c] * (floor.direct[c] * sun + arrives[c + 1]);
         }

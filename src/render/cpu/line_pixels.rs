@@ -11,7 +11,7 @@ struct Mark {
     at: [u32; 2],
     tint: [f32; 4],
     /// Distance along the ray \[m\].
-    away: f32,
+    distance: f32,
 }
 
 /// The pixels of several lines.
@@ -30,7 +30,7 @@ impl LinePixels {
         for (all, width) in screen {
             for line in all {
                 line.trace(&Matrix4::identity(), *width, size, |at, tint, _| {
-                    marks.push(Mark { at, tint, away: 0.0 });
+                    marks.push(Mark { at, tint, distance: 0.0 });
                 });
             }
         }
@@ -38,7 +38,7 @@ impl LinePixels {
         for line in world {
             line.trace(&clip, lines::WIDTH, size, |at, tint, depth| {
                 let uv = [0, 1].map(|a| (at[a] as f32 + 0.5) / size[a] as f32);
-                marks.push(Mark { at, tint, away: depth * axes.slant(uv) });
+                marks.push(Mark { at, tint, distance: depth * axes.slant(uv) });
             });
         }
         // Stable: lines keep their order where they cross.
@@ -52,7 +52,7 @@ impl LinePixels {
         let Some(&[start, end]) = self.rows.get(y..y + 2) else { return };
         for mark in &self.marks[start..end] {
             let x = mark.at[0] as usize;
-            if lines::seen(mark.away, t_max[x]) {
+            if lines::is_visible(mark.distance, t_max[x]) {
                 paint(&mut pixels[x], mark.tint);
             }
         }

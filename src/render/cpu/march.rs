@@ -140,47 +140,59 @@ fn march_through<S: Packets, M: Step>(s: S, volume: &Volume, medium: &M, row: &R
 
 /// The part of their way that one rank marches of rays towards greater or smaller z.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Leg {
+pub(super) struct SlabSegment {
     pub upwards: bool,
     /// Planes of cells: the first, and the end.
     pub planes: [f32; 2],
 }
 
 /// Rays on their way through slabs, as many as the longest packet has: red, green, blue, transmittance, and the next step.
-pub(super) type Underway = [[f32; PACKET]; 5];
+pub(super) type RayStates = [[f32; PACKET]; 5];
 
 /// Rays before their first step.
-pub(super) const AT_START: Underway =
+pub(super) const INITIAL_STATES: RayStates =
     [[0.0; PACKET], [0.0; PACKET], [0.0; PACKET], [1.0; PACKET], [0.0; PACKET]];
 
 /// Marches the rays of a part of a row a leg further through smoke, with the instructions of `token`. They take the steps of [`march`].
-pub(super) fn march_on(token: Token, volume: &Volume, row: &Row, leg: &Leg, rays: &mut [Underway]) {
-    vectorize!(token, march_row_on(volume, row, leg, rays));
+pub(super) fn march_segment(
+    token: Token,
+    volume: &Volume,
+    row: &Row,
+    segment: &SlabSegment,
+    rays: &mut [RayStates],
+) {
+    vectorize!(token, march_segment_row(volume, row, segment, rays));
 }
 
 #[inline(always)]
-fn march_row_on<S: Packets>(s: S, volume: &Volume, row: &Row, leg: &Leg, rays: &mut [Underway]) {
+fn march_segment_row<S: Packets>(
+    s: S,
+    volume: &Volume,
+    row: &Row,
+    segment: &SlabSegment,
+    rays: &mut [RayStates],
+) {
     match volume.medium {
         Medium::Smoke { extinction, splines: false, light } => {
             let medium = Smoke::<false> { extinction, first: volume.first, light };
-            march_rays_on(s, volume, &medium, row, leg, rays);
+            march_segment_rays(s, volume, &medium, row, segment, rays);
         }
         Medium::Smoke { extinction, splines: true, light } => {
             let medium = Smoke::<true> { extinction, first: volume.first, light };
-            march_rays_on(s, volume, &medium, row, leg, rays);
+            march_segment_rays(s, volume, &medium, row, segment, rays);
         }
         Medium::Flow { .. } => unreachable!("slabs of smoke"),
     }
 }
 
 #[inline(always)]
-fn march_rays_on<S: Packets, M: Step>(
+fn march_segment_rays<S: Packets, M: Step>(
     s: S,
     volume: &Volume,
     medium: &M,
     row: &Row,
-    leg: &Leg,
-    rays: &mut [Underway],
+    segment: &SlabSegment,
+    rays: &mut [RayStates],
 ) {
     for (n, rays) in rays.iter_mut().enumerate() {
         for start in (0..PACKET).step_by(S::COUNT) {
@@ -191,7 +203,7 @@ fn march_rays_on<S: Packets, M: Step>(
             let packet = Packet::new(s, volume, row, x, &row.t_max[n * PACKET + start..]);
             let mut out = [0, 1, 2, 3].map(|c| s.load(&rays[c][start..]));
             let mut next = s.load(&rays[4][start..]).max(packet.first);
-            packet.walk::<_, true>(volume, medium, leg, &mut next, &mut out);
+            packet.walk::<_, true>(volume, medium, segment, &mut next, &mut out);
             let [red, green, blue, clear] = out;
             for (to, values) in rays.iter_mut().zip([red, green, blue, clear, next]) {
                 to[start..start + S::COUNT].copy_from_slice(values.as_slice());
@@ -256,23 +268,23 @@ impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
         if coarse && !SPLINES {
             let (first, second) = (self.smoke(s, texels, at[0]), self.smoke(s, texels, at[1]));
             if first[3].mul_add(length[0], second[3] * length[1]).simd_gt(0.0).any_true() {
-                let arriving = self.arriving(s, middle, phase);
-                self.add(s, first, arriving, at[0], length[0], out);
-                self.add(s, second, arriving, at[1], length[1], out);
+                let in_scattered = self.in_scattered(s, middle, phase);
+                self.add(s, first, in_scattered, at[0], length[0], out);
+                self.add(s, second, in_scattered, at[1], length[1], out);
             }
             return;
         }
         // A loop, so that each sample is compiled once: written out, the marches took a fifth of the time in which the solver and this
         // renderer are optimised.
-        let mut arriving = None;
+        let mut in_scattered = None;
         for n in 0..2 {
             let smoke = self.smoke(s, texels, at[n]);
             if (smoke[3] * length[n]).simd_gt(0.0).any_true() {
-                let lit = match arriving {
+                let lit = match in_scattered {
                     Some(lit) if coarse => lit,
-                    _ => self.arriving(s, if coarse { middle } else { at[n] }, phase),
+                    _ => self.in_scattered(s, if coarse { middle } else { at[n] }, phase),
                 };
-                arriving = Some(lit);
+                in_scattered = Some(lit);
                 self.add(s, smoke, lit, at[n], length[n], out);
             }
         }
@@ -292,7 +304,7 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
 
     /// Radiance scattered towards the eye for an albedo of 1.
     #[inline(always)]
-    fn arriving<S: Packets>(&self, s: S, at: [S::Rays; 3], phase: S::Rays) -> [S::Rays; 3] {
+    fn in_scattered<S: Packets>(&self, s: S, at: [S::Rays; 3], phase: S::Rays) -> [S::Rays; 3] {
         let light = &self.light;
         let mut at_light = at;
         for a in 0..3 {
@@ -315,16 +327,16 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
         &self,
         s: S,
         [red, green, blue, density]: [S::Rays; 4],
-        arriving: [S::Rays; 3],
+        in_scattered: [S::Rays; 3],
         at: [S::Rays; 3],
         length: S::Rays,
         out: &mut [S::Rays; 4],
     ) {
         let passes = s.exp(density * length * -self.extinction);
         let share = out[3] * (s.splat(1.0) - passes) / density.max(1e-8);
-        out[0] = (share * red).mul_add(arriving[0], out[0]);
-        out[1] = (share * green).mul_add(arriving[1], out[1]);
-        out[2] = (share * blue).mul_add(arriving[2], out[2]);
+        out[0] = (share * red).mul_add(in_scattered[0], out[0]);
+        out[1] = (share * green).mul_add(in_scattered[1], out[1]);
+        out[2] = (share * blue).mul_add(in_scattered[2], out[2]);
         if let Some(glow) = &self.light.glow {
             let [red, green, blue, _] = self.smoke(s, glow, at);
             out[0] = share.mul_add(red, out[0]);
@@ -423,7 +435,7 @@ impl<S: Packets> Packet<S> {
         let s = self.s;
         let mut out = [s.splat(0.0), s.splat(0.0), s.splat(0.0), s.splat(1.0)];
         let mut n = self.first;
-        self.walk::<M, false>(volume, medium, &Leg::default(), &mut n, &mut out);
+        self.walk::<M, false>(volume, medium, &SlabSegment::default(), &mut n, &mut out);
         out
     }
 
@@ -433,7 +445,7 @@ impl<S: Packets> Packet<S> {
         &self,
         volume: &Volume,
         medium: &M,
-        leg: &Leg,
+        segment: &SlabSegment,
         n: &mut S::Rays,
         out: &mut [S::Rays; 4],
     ) {
@@ -445,7 +457,7 @@ impl<S: Packets> Packet<S> {
             }
             let [a, b] = self.step(volume, *n);
             if PART {
-                active &= self.is_within(volume, leg, (a + b) * 0.5);
+                active &= self.is_within(volume, segment, (a + b) * 0.5);
                 if !active.any_true() {
                     return;
                 }
@@ -471,10 +483,16 @@ impl<S: Packets> Packet<S> {
 
     /// Whether rays of a leg are in its planes at `t`.
     #[inline(always)]
-    fn is_within(&self, volume: &Volume, leg: &Leg, t: S::Rays) -> <S::Rays as SimdBase<S>>::Mask {
+    fn is_within(
+        &self,
+        volume: &Volume,
+        segment: &SlabSegment,
+        t: S::Rays,
+    ) -> <S::Rays as SimdBase<S>>::Mask {
         let z = self.at(volume, t, t)[2];
-        let goes = if leg.upwards { self.direction[2].simd_gt(0.0) } else { self.direction[2].simd_lt(0.0) };
-        goes & z.simd_ge(leg.planes[0] - 0.5) & z.simd_lt(leg.planes[1] - 0.5)
+        let goes =
+            if segment.upwards { self.direction[2].simd_gt(0.0) } else { self.direction[2].simd_lt(0.0) };
+        goes & z.simd_ge(segment.planes[0] - 0.5) & z.simd_lt(segment.planes[1] - 0.5)
     }
 
     /// Start and end of the `n`th step.

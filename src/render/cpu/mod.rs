@@ -251,7 +251,7 @@ impl CpuRenderer {
         // Surfaces end the rays of all ranks; without any, only the first renders what lies behind the smoke.
         let floor = slab.comm().rank() == 0 || !self.lit.light.solids().is_empty();
         self.lit.illuminate_part(view.look, &part, floor);
-        self.picture.forget();
+        self.picture.invalidate();
         let contents = Contents::of(&part, &mut self.lit, self.quality, self.ranges);
         self.picture.render(&contents, view, self.quality, size, Integrator::Slabs(slab));
     }
@@ -268,7 +268,7 @@ impl CpuRenderer {
         self.lit.light.set_scale(view.look.light_scale);
         self.lit.gather(&part, self.quality);
         self.lit.illuminate(view.look);
-        self.picture.forget();
+        self.picture.invalidate();
         if view.mode != Mode::Smoke {
             self.ranges = Ranges::of(snapshot);
         }

@@ -18,7 +18,7 @@ use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_four};
 use super::slab_relay::Relay;
 use crate::render::background::Background;
 use crate::render::camera::{Axes, FAR};
-use crate::render::denoise::{Traced, light};
+use crate::render::denoise::{Traced, brightness};
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
 use crate::render::lamp::Lamp;
@@ -135,19 +135,19 @@ impl Picture {
 
     /// Sets a flag that ends a picture early.
     #[cfg(feature = "viewer")]
-    pub fn heed(&mut self, stop: Arc<AtomicBool>) {
+    pub fn set_stop(&mut self, stop: Arc<AtomicBool>) {
         self.stop = Some(stop);
     }
 
     /// Marks the snapshot and its light as changed.
-    pub fn forget(&mut self) {
-        self.smoke.forget();
+    pub fn invalidate(&mut self) {
+        self.smoke.invalidate();
     }
 
     /// Marks the light as changed.
     #[cfg(feature = "viewer")]
-    pub fn forget_light(&mut self) {
-        self.smoke.forget_light();
+    pub fn invalidate_light(&mut self) {
+        self.smoke.invalidate_light();
     }
 
     /// Renders the number of frames of the quality into the accumulation buffer.
@@ -184,7 +184,7 @@ impl Picture {
         let squares = self.squares.take().expect("gathered");
         let frames = quality.passes as f32;
         let variance = |(mean, squares): (&[f32; 4], f32)| {
-            (squares / frames - light(*mean).powi(2)).max(0.0) / (frames - 1.0).max(1.0)
+            (squares / frames - brightness(*mean).powi(2)).max(0.0) / (frames - 1.0).max(1.0)
         };
         let variance: Vec<f32> = self.accumulated.iter().zip(squares).map(variance).collect();
         let depth = self.depths_of_solids(view, size);
@@ -432,7 +432,7 @@ impl Picture {
     fn accumulate(&mut self, weight: f32) {
         if let Some(squares) = &mut self.squares {
             squares.resize(self.frame.len(), 0.0);
-            squares.iter_mut().zip(&self.frame).for_each(|(sum, pixel)| *sum += light(*pixel).powi(2));
+            squares.iter_mut().zip(&self.frame).for_each(|(sum, pixel)| *sum += brightness(*pixel).powi(2));
         }
         if weight >= 1.0 || self.accumulated.len() != self.frame.len() {
             return std::mem::swap(&mut self.accumulated, &mut self.frame);
@@ -531,8 +531,8 @@ impl Pass<'_> {
 
     /// Ends of a slice's colour scale; `None` if the snapshot does not have the quantity.
     fn range(&self, slice: Slice) -> Option<[f32; 2]> {
-        let carried = !slice.quantity.needs_velocity() || !self.contents.velocity.is_empty();
-        carried.then(|| slice.range.unwrap_or_else(|| self.contents.ranges.range(slice.quantity)))
+        let is_available = !slice.quantity.needs_velocity() || !self.contents.velocity.is_empty();
+        is_available.then(|| slice.range.unwrap_or_else(|| self.contents.ranges.range(slice.quantity)))
     }
 
     /// Legend, arrows and streamlines.

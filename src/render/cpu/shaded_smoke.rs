@@ -41,13 +41,13 @@ pub(super) struct OccupiedBricks {
 
 impl ShadedSmoke {
     /// Marks the smoke as changed.
-    pub fn forget(&mut self) {
+    pub fn invalidate(&mut self) {
         (self.shaded_for, self.lit_for, self.bricks) = (None, None, None);
     }
 
     /// Marks the light as changed.
     #[cfg(feature = "viewer")]
-    pub fn forget_light(&mut self) {
+    pub fn invalidate_light(&mut self) {
         self.lit_for = None;
     }
 
@@ -58,7 +58,7 @@ impl ShadedSmoke {
             self.texels = vec![[f16::ZERO; 4]; dims.cells()];
             self.written = Written::default();
             self.dims = Some(dims);
-            self.forget();
+            self.invalidate();
         }
         if self.bricks.as_ref().is_none_or(|bricks| bricks.skip != quality.bricks) {
             self.bricks = Some(OccupiedBricks::of(contents, quality.bricks));

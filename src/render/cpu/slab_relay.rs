@@ -10,7 +10,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
-use super::march::{AT_START, Leg, PACKET, Row, Underway, Volume, march_on};
+use super::march::{INITIAL_STATES, PACKET, RayStates, Row, SlabSegment, Volume, march_segment};
 use crate::render::camera::Axes;
 use crate::render::noise;
 use crate::simd::Token;
@@ -53,13 +53,13 @@ impl Relay<'_> {
             if let Some(place) = mine {
                 let [before, after] = [place.checked_sub(1), Some(place + 1)]
                     .map(|place| place.and_then(|place| chain.get(place)).copied());
-                rays.resize(count, AT_START);
-                let leg = Leg { upwards, planes: self.planes() };
+                rays.resize(count, INITIAL_STATES);
+                let segment = SlabSegment { upwards, planes: self.planes() };
                 for (band, rays) in rays.chunks_mut(packets * BAND).enumerate() {
                     if let Some(before) = before {
                         comm.transfer(&[], &mut [(before, cast_slice_mut(rays))]);
                     }
-                    self.march_band(volume, &leg, lo[1] + band * BAND, packets, (free, stride), rays);
+                    self.march_band(volume, &segment, lo[1] + band * BAND, packets, (free, stride), rays);
                     if let Some(after) = after {
                         comm.transfer(&[(after, cast_slice(rays))], &mut []);
                     }
@@ -68,7 +68,7 @@ impl Relay<'_> {
             match (comm.rank(), last) {
                 (0, 0) => {}
                 (0, last) => {
-                    rays.resize(count, AT_START);
+                    rays.resize(count, INITIAL_STATES);
                     comm.transfer(&[], &mut [(last, cast_slice_mut(&mut rays))]);
                 }
                 (me, last) if me == last => comm.transfer(&[(0, cast_slice(&rays))], &mut []),
@@ -116,11 +116,11 @@ impl Relay<'_> {
     fn march_band(
         &self,
         volume: &Volume,
-        leg: &Leg,
+        segment: &SlabSegment,
         first: usize,
         packets: usize,
         (free, stride): (&[f32], usize),
-        rays: &mut [Underway],
+        rays: &mut [RayStates],
     ) {
         let [lo, hi] = self.window;
         rays.par_chunks_mut(packets).enumerate().for_each(|(row, rays)| {
@@ -136,13 +136,13 @@ impl Relay<'_> {
                     shift: self.shift,
                     t_max: &free[y * stride + start..(y + 1) * stride],
                 };
-                march_on(self.token, volume, &row, leg, rays);
+                march_segment(self.token, volume, &row, segment, rays);
             });
         });
     }
 
     /// Adds rays that have arrived. Those of the other way are as at their start.
-    fn add(&self, rays: &[Underway], packets: usize, stride: usize, out: &mut [[f32; 4]]) {
+    fn add(&self, rays: &[RayStates], packets: usize, stride: usize, out: &mut [[f32; 4]]) {
         let [lo, _] = self.window;
         for (row, rays) in rays.chunks(packets).enumerate() {
             let out = &mut out[(lo[1] + row) * stride + lo[0]..];

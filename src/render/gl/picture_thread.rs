@@ -94,7 +94,7 @@ pub struct PictureThread {
 
 #[derive(Default)]
 struct Shared {
-    desk: Mutex<Desk>,
+    state: Mutex<QueueState>,
     /// Signals a change of the desk.
     changed: Condvar,
     /// Ends the picture under way.
@@ -102,21 +102,21 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct Desk {
+struct QueueState {
     request: Option<PictureRequest>,
     /// Number of the request.
     number: u64,
     finished: Option<FinishedPicture>,
     /// Number of the newest finished request.
-    reached: u64,
+    finished_number: u64,
     /// Whether the picture under way may take long: another request ends it.
-    long: bool,
+    is_interruptible: bool,
     ended: bool,
 }
 
 impl Shared {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,7 +127,7 @@ impl PictureThread {
     /// If the system has no thread left.
     pub fn start(wake: impl Fn() + Send + 'static) -> Result<Self, RenderError> {
         let shared = Arc::<Shared>::default();
-        let theirs = shared.clone();
+        let thread_shared = shared.clone();
         let lacks =
             |error: &dyn std::fmt::Display| RenderError::Gl("a thread for pictures", error.to_string());
         let helpers = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("picture {n}"));
@@ -135,29 +135,29 @@ impl PictureThread {
             helpers.num_threads(rayon::current_num_threads()).build().map_err(|error| lacks(&error))?;
         let work = move || {
             let mut painter = Painter::default();
-            painter.picture.heed(theirs.stop.clone());
-            while let Some((request, number)) = next(&theirs, painter.is_settled()) {
+            painter.picture.set_stop(thread_shared.stop.clone());
+            while let Some((request, number)) = next(&thread_shared, painter.is_settled()) {
                 let began = Instant::now();
                 pool.install(|| painter.render(&request));
-                let mut desk = theirs.desk();
-                desk.long = false;
-                if theirs.stop.swap(false, Ordering::Relaxed) {
+                let mut state = thread_shared.state();
+                state.is_interruptible = false;
+                if thread_shared.stop.swap(false, Ordering::Relaxed) {
                     painter.forget_average();
                     continue;
                 }
-                desk.reached = number;
-                let mut bytes = desk.finished.take().map(|old| old.bytes).unwrap_or_default();
+                state.finished_number = number;
+                let mut bytes = state.finished.take().map(|old| old.bytes).unwrap_or_default();
                 painter.picture.bytes().clone_into(&mut bytes);
                 painter.picture.times();
-                desk.finished = Some(FinishedPicture {
+                state.finished = Some(FinishedPicture {
                     bytes,
                     size: request.size,
                     tag: request.tag,
                     ranges: painter.ranges,
                     ms: began.elapsed().as_secs_f32() * 1e3,
                 });
-                drop(desk);
-                theirs.changed.notify_all();
+                drop(state);
+                thread_shared.changed.notify_all();
                 wake();
             }
         };
@@ -172,16 +172,16 @@ impl PictureThread {
     /// If the view or the size of the picture is invalid, or if the snapshot's arrays do not fit its box. The last request stays.
     pub fn request(&self, request: PictureRequest) -> Result<bool, RenderError> {
         request.check()?;
-        let mut desk = self.shared.desk();
-        if desk.request.as_ref().is_some_and(|last| last.is_same(&request)) {
+        let mut state = self.shared.state();
+        if state.request.as_ref().is_some_and(|last| last.is_same(&request)) {
             return Ok(false);
         }
-        desk.number += 1;
-        desk.request = Some(request);
-        if desk.long {
+        state.number += 1;
+        state.request = Some(request);
+        if state.is_interruptible {
             self.shared.stop.store(true, Ordering::Relaxed);
         }
-        drop(desk);
+        drop(state);
         self.shared.changed.notify_all();
         Ok(true)
     }
@@ -189,10 +189,10 @@ impl PictureThread {
     /// Waits at most so long for a picture of the newest request.
     pub fn wait(&self, most: Duration) {
         let begin = Instant::now();
-        let mut desk = self.shared.desk();
-        while desk.reached < desk.number {
+        let mut state = self.shared.state();
+        while state.finished_number < state.number {
             let Some(rest) = most.checked_sub(begin.elapsed()).filter(|rest| !rest.is_zero()) else { return };
-            desk = self.shared.changed.wait_timeout(desk, rest).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.shared.changed.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -204,16 +204,16 @@ impl PictureThread {
         if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             return Err(RenderError::Gl("a picture", "its thread has ended".into()));
         }
-        Ok(self.shared.desk().finished.take())
+        Ok(self.shared.state().finished.take())
     }
 }
 
 impl Drop for PictureThread {
     fn drop(&mut self) {
-        let mut desk = self.shared.desk();
-        desk.ended = true;
-        self.shared.stop.store(desk.long, Ordering::Relaxed);
-        drop(desk);
+        let mut state = self.shared.state();
+        state.ended = true;
+        self.shared.stop.store(state.is_interruptible, Ordering::Relaxed);
+        drop(state);
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -225,19 +225,19 @@ impl Drop for PictureThread {
 
 /// Waits for a picture to render: a new one, or a better one of the last request. `None` at the end.
 fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
-    let mut desk = shared.desk();
+    let mut state = shared.state();
     loop {
-        if desk.ended {
+        if state.ended {
             return None;
         }
-        let is_new = desk.reached < desk.number;
-        if let Some(request) = desk.request.as_ref().filter(|request| is_new || request.refine && !settled) {
+        let is_new = state.finished_number < state.number;
+        if let Some(request) = state.request.as_ref().filter(|request| is_new || request.refine && !settled) {
             let request = request.clone();
             // Quick pictures are finished: one that follows the hand must appear although the next is wanted already.
-            desk.long = request.quality.splines;
-            return Some((request, desk.number));
+            state.is_interruptible = request.quality.splines;
+            return Some((request, state.number));
         }
-        desk = shared.changed.wait(desk).unwrap_or_else(PoisonError::into_inner);
+        state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
@@ -276,7 +276,7 @@ impl Painter {
     pub fn gather(&mut self, request: &PictureRequest) {
         self.lit.gather(&Part::of(request.snapshot()), request.quality);
         self.ranges = Ranges::of(request.snapshot());
-        self.picture.forget();
+        self.picture.invalidate();
         self.passes.of = None;
         self.last = Some(request.clone());
     }
@@ -299,7 +299,7 @@ impl Painter {
         let (snapshot, look, quality, size) = (request.snapshot(), view.look, request.quality, request.size);
         self.lit.light.set_scale(look.light_scale);
         if self.lit.illuminate(look) {
-            self.picture.forget_light();
+            self.picture.invalidate_light();
         }
         let subject = Subject {
             look: look.clone(),
@@ -358,7 +358,7 @@ mod tests {
         long.quality.splines = true;
         long.size = [4000, 3000];
         thread.request(long).unwrap();
-        while !thread.shared.desk().long {
+        while !thread.shared.state().is_interruptible {
             std::thread::yield_now();
         }
         thread.request(request(0.5)).unwrap();
