@@ -9,21 +9,21 @@ use crate::look::Look;
 /// Background and tone map of a view.
 pub(super) struct Background<'a> {
     look: &'a Look,
-    /// The environment, if it is shown.
+    /// The environment map, if it is shown.
     surround: Option<Surround>,
     axes: Axes,
     size: [u32; 2],
 }
 
 impl<'a> Background<'a> {
-    /// Of a picture of `size`.
+    /// Makes the background of a picture of `size`.
     pub fn new(view: &View<'a>, size: [u32; 2]) -> Self {
         let look = view.look;
         let surround = if shows_environment(look) { Surround::of(&look.environment) } else { None };
         Self { look, surround, axes: Axes::of(view.camera, size[0] as f32 / size[1] as f32), size }
     }
 
-    /// Converts row `y` from the bottom to bytes: radiance, and the share of the background that is seen.
+    /// Converts row `y` from the bottom to bytes. Pixels hold radiance and the visible share of the background.
     pub fn row(&self, y: usize, pixels: &[[f32; 4]], bytes: &mut [[u8; 4]]) {
         let mut background = background(self.look, (y as f32 + 0.5) / self.size[1] as f32);
         let mut behind = Vec::new();

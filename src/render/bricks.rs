@@ -9,7 +9,7 @@ pub(super) fn empty(max: &[f16; 4]) -> bool {
     max[..3].iter().all(|&x| x <= f16::ZERO)
 }
 
-/// Bounding box of all occupied bricks, for cells of edge `h` \[m\]; inverted if there are none.
+/// Returns the bounding box of all occupied bricks, for cells of edge `h` \[m\]; inverted if there are none.
 pub(super) fn occupied(bricks: &Bricks, h: f32) -> [[f32; 3]; 2] {
     let edge = BRICK as f32 * h;
     let mut bounds = [[f32::MAX; 3], [f32::MIN; 3]];

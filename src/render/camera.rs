@@ -22,33 +22,33 @@ pub struct Ray {
 }
 
 impl Ray {
-    /// The point at distance `t` \[m\].
+    /// Returns the point at distance `t` \[m\].
     pub fn at(&self, t: f32) -> Point3<f32> {
         self.origin + self.direction * t
     }
 }
 
-/// The unit vector along `v`; up if it has no length.
+/// Returns the unit vector along `v`; up if it has no length.
 pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
     let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt();
     if norm > 1e-6 { v.map(|x| x / norm) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Heights of an orthographic picture from the camera's position back to where its rays start: nothing shown is behind
-/// them, however near the camera is, and f32 still resolves a hundredth of a cell there.
+/// Distance of the start of parallel rays behind the camera, in heights of the picture. However near the
+/// camera is, no part of the scene lies behind the start, and f32 still resolves a hundredth of a cell there.
 const BACK: f32 = 100.0;
 
-/// The camera's axes in the world. `right` and `up` extend from the middle of the picture to its edge: at distance 1 along
-/// `forward`, or anywhere if the rays are parallel.
+/// The camera's axes in the world. `right` and `up` extend from the middle of the picture to its edge, at
+/// distance 1 along `forward` or, if the rays are parallel, at any distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axes {
-    /// The eye \[m\]; of parallel rays the start of the middle one, far behind the camera.
+    /// The eye \[m\]. With parallel rays it is the start of the middle one, far behind the camera.
     pub eye: Point3<f32>,
-    /// Unit vector into the picture.
+    /// Vector into the picture: of length 1, unless the axes are shifted or seen through a point of the lens.
     pub forward: Vector3<f32>,
-    /// To the right edge.
+    /// Vector to the right edge.
     pub right: Vector3<f32>,
-    /// To the upper edge.
+    /// Vector to the upper edge.
     pub up: Vector3<f32>,
     /// Whether the rays are parallel.
     pub parallel: bool,
@@ -57,8 +57,8 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// Axes of `camera` for a picture of the given width over height. A camera at its own target looks along
-    /// −z; an `up` along the view is replaced.
+    /// Returns the axes of `camera` for a picture of the given width over height. A camera at its own target
+    /// looks along −z; an `up` along the view is replaced.
     pub fn of(camera: &Camera, aspect: f32) -> Self {
         let eye = Point3::from(camera.position);
         let ([side, up, forward], half_height) = (camera.directions(), camera.slope());
@@ -76,8 +76,8 @@ impl Axes {
         }
     }
 
-    /// Axes shifted right and up by `shift` pixels of a picture of `size`. Forward is then not quite a unit
-    /// vector.
+    /// Returns the axes shifted right and up by `shift` pixels of a picture of `size`. `forward` is then not
+    /// quite a unit vector.
     pub fn shifted(&self, shift: [f32; 2], size: [u32; 2]) -> Self {
         let by = |a: usize| 2.0 * shift[a] / size[a] as f32;
         let aside = self.right * by(0) + self.up * by(1);
@@ -87,8 +87,9 @@ impl Axes {
         }
     }
 
-    /// Axes of the `number`th of several frames whose mean is the picture of a lens: seen from another point of it, with the plane
-    /// of focus in place. The first is seen from the middle. Forward is then askew.
+    /// Returns the axes of the `number`th of several frames whose mean is the picture of a thin lens. Each is
+    /// seen from another point of the lens, the first from its middle, and the plane of focus keeps its
+    /// place. `forward` is then not perpendicular to the picture.
     pub fn through_lens(&self, camera: &Camera, number: u32) -> Self {
         let Lens { aperture, focus, .. } = camera.lens;
         if aperture <= 0.0 || number == 0 {
@@ -105,15 +106,15 @@ impl Axes {
         Self { eye, forward, ..*self }
     }
 
-    /// Unit vector into the picture, upright on it, and how far `forward` leads to the right and up at distance 1 along it: none,
-    /// unless it is askew.
+    /// Returns the unit normal of the picture, and the components of `forward` along `right` and `up` at
+    /// distance 1 along that normal: 0, unless `forward` is not perpendicular to the picture.
     fn upright(&self) -> (Vector3<f32>, [f32; 2]) {
         let inwards = self.up.cross(&self.right).normalize();
         let depth = self.forward.dot(&inwards);
         (inwards, [self.right, self.up].map(|axis| self.forward.dot(&axis) / (axis.norm_squared() * depth)))
     }
 
-    /// The ray through `uv`, 0..1 across and 0..1 **up** the picture.
+    /// Returns the ray through `uv`, 0..1 across and 0..1 **up** the picture.
     pub fn ray(&self, uv: [f32; 2]) -> Ray {
         let aside = self.right * (2.0 * uv[0] - 1.0) + self.up * (2.0 * uv[1] - 1.0);
         match self.parallel {
@@ -122,17 +123,17 @@ impl Axes {
         }
     }
 
-    /// Half the height of the picture at a point \[m\].
+    /// Returns half the height of the picture at a point \[m\].
     pub fn half_height_at(&self, p: Point3<f32>) -> f32 {
         self.up.norm() * if self.parallel { 1.0 } else { (p - self.eye).norm() }
     }
 
-    /// The ray through the middle of a pixel of a picture of `size`, counted from the lower left.
+    /// Returns the ray through the middle of a pixel of a picture of `size`, counted from the lower left.
     pub fn ray_through_pixel(&self, size: [u32; 2], pixel: [u32; 2]) -> Ray {
         self.ray([0, 1].map(|a| (pixel[a] as f32 + 0.5) / size[a] as f32))
     }
 
-    /// Length of the ray to `uv` for each metre into the picture.
+    /// Returns the length of the ray to `uv` for each metre into the picture.
     pub fn slant(&self, uv: [f32; 2]) -> f32 {
         if self.parallel {
             return 1.0;
@@ -141,8 +142,8 @@ impl Axes {
         (self.forward + self.right * x + self.up * y).norm()
     }
 
-    /// The part of the picture that a box covers, as lower left and upper right in 0..1. The whole picture if
-    /// the box extends behind the eye, `None` if it is out of sight.
+    /// Returns the part of the picture that a box covers, as lower left and upper right in 0..1: the whole
+    /// picture if the box extends behind the eye, `None` if it is out of sight.
     pub fn window(&self, lo: [f32; 3], hi: [f32; 3]) -> Option<[[f32; 2]; 2]> {
         let (width, height) = (self.right.norm_squared(), self.up.norm_squared());
         let (inwards, askew) = self.upright();
@@ -166,8 +167,8 @@ impl Axes {
         seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
     }
 
-    /// Matrix from world to clip space, for lines. z is the distance into the picture \[m\]; so is w, unless the rays are
-    /// parallel.
+    /// Returns the matrix from world to clip space, for lines. z is the distance into the picture \[m\], and
+    /// so is w unless the rays are parallel.
     pub fn clip_from_world(&self) -> Matrix4<f32> {
         let (inwards, askew) = self.upright();
         let across = self.right / self.right.norm_squared() - inwards * askew[0];
@@ -178,15 +179,15 @@ impl Axes {
     }
 }
 
-/// The ray through a point of a picture of `size` pixels. `pixel` counts from the upper left corner; the
-/// middle of the first pixel is at (0.5, 0.5).
+/// Returns the ray through a point of a picture of `size` pixels. `pixel` counts from the upper left corner;
+/// the middle of the first pixel is at (0.5, 0.5).
 pub fn ray_through(camera: &Camera, size: [u32; 2], pixel: [f32; 2]) -> Ray {
     let [width, height] = size.map(|n| n.max(1) as f32);
     Axes::of(camera, width / height).ray([pixel[0] / width, 1.0 - pixel[1] / height])
 }
 
-/// Distances at which `ray` enters and leaves the box from `lo` to `hi`; entered after left if it misses. A
-/// ray that starts inside enters at a negative distance.
+/// Returns the distances at which `ray` enters and leaves the box from `lo` to `hi`. If it misses, the first
+/// is greater. A ray that starts inside enters at a negative distance.
 pub fn box_span(ray: &Ray, lo: [f32; 3], hi: [f32; 3]) -> [f32; 2] {
     let mut span = [f32::NEG_INFINITY, f32::INFINITY];
     for axis in 0..3 {
@@ -219,8 +220,8 @@ mod tests {
         }
     }
 
-    /// Points of the plane of focus stay where they are, others move the more the farther they are from it; rays, matrix and the
-    /// window of a box agree.
+    /// Points of the plane of focus keep their place, and others move in proportion to their distance from
+    /// it. Rays, matrix and the window of a box agree.
     #[test]
     fn a_lens_leaves_the_plane_of_focus_in_place() {
         for projection in [CameraProjection::Perspective, CameraProjection::Orthographic] {

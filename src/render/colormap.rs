@@ -3,13 +3,13 @@
 
 use std::sync::OnceLock;
 
-/// Display-referred colour of `x` in 0..1.
+/// Returns the display-referred colour of `x` in 0..1.
 pub fn display(x: f32) -> [f32; 3] {
     let x = x.clamp(0.0, 1.0);
     COEFFICIENTS.map(|c| c.iter().rev().fold(0.0, |sum, c| sum * x + c).clamp(0.0, 1.0))
 }
 
-/// Linear colour of `x` in 0..1.
+/// Returns the linear colour of `x` in 0..1.
 pub fn linear(x: f32) -> [f32; 3] {
     display(x).map(|c| c.powf(GAMMA))
 }
@@ -17,7 +17,7 @@ pub fn linear(x: f32) -> [f32; 3] {
 /// Entries of [`table`].
 pub(super) const ENTRIES: usize = 1024;
 
-/// [`linear`] at equal distances from 0 to 1, as separate red, green and blue arrays.
+/// Returns [`linear`] at equal distances from 0 to 1, as separate red, green and blue arrays.
 pub(super) fn table() -> &'static [[f32; ENTRIES]; 3] {
     static TABLE: OnceLock<[[f32; ENTRIES]; 3]> = OnceLock::new();
     TABLE.get_or_init(|| {

@@ -9,21 +9,21 @@ use super::lines::smoothstep;
 use super::scene::floor_shown;
 use super::stage::Stage;
 
-/// Alpha of the ball: all over, at its rim, and in its sheen.
+/// Alpha of the ball: everywhere, added at its rim, and added in its highlight.
 pub(super) const BALL_ALPHA: [f32; 3] = [0.07, 0.75, 0.35];
-/// Powers that narrow the rim and the sheen.
+/// Exponents that narrow the rim and the highlight.
 pub(super) const BALL_POWERS: [i32; 2] = [6, 24];
-/// Direction of the normal in the middle of the sheen.
+/// Direction of the normal in the middle of the highlight.
 pub(super) const BALL_GLINT: [f32; 3] = [-0.4, 0.8, 0.45];
 /// Share of the ball that stays visible deep in smoke.
 pub(super) const BALL_LEAST: f32 = 0.25;
 /// Width of the ring in units of its distance.
 pub(super) const RING_WIDTH: f32 = 0.003;
-/// Its width where rays are parallel, in units of half the height of the view.
+/// Width of the ring with parallel rays, in units of half the height of the view.
 pub(super) const RING_PARALLEL: f32 = 0.01;
-/// Its alpha.
+/// Alpha of the ring.
 pub(super) const RING_ALPHA: f32 = 0.6;
-/// Factor on the free length of a ray that leaves the ring before the floor, regardless of rounding.
+/// Factor on the length of a ray up to a surface that keeps the ring in front of the floor despite rounding.
 pub(super) const RING_BEHIND: f32 = 1.0 + 1e-4;
 
 /// A part of the cursor over a pixel.
@@ -31,26 +31,26 @@ pub(super) const RING_BEHIND: f32 = 1.0 + 1e-4;
 pub(super) struct Tint {
     color: [f32; 3],
     alpha: f32,
-    /// Share of it that is visible through the thickest smoke.
+    /// Share of the part that is visible through the thickest smoke.
     least: f32,
     /// Distance from the eye \[m\].
     pub distance: f32,
 }
 
 impl Tint {
-    /// Colour and alpha behind smoke with the transmittance `clear`.
+    /// Returns colour and alpha behind smoke with the transmittance `clear`.
     pub fn through(&self, clear: f32) -> [f32; 4] {
         let [r, g, b] = self.color;
         [r, g, b, self.alpha * (self.least + (1.0 - self.least) * clear)]
     }
 }
 
-/// Width of a pixel at the distance of the ball \[radii\].
+/// Returns the width of a pixel at the distance of the ball \[radii\].
 pub(super) fn softness(cursor: &Cursor, axes: &Axes, size: [u32; 2]) -> f32 {
     2.0 * axes.half_height_at(cursor.center.into()) / (size[1] as f32 * cursor.radius)
 }
 
-/// The ball along a ray that is free up to `t_max`. Its rim is `soft` radii wide.
+/// Returns the ball along a ray up to `t_max`. Its edge is `soft` radii wide.
 pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, t_max: f32) -> Option<Tint> {
     let to = Point3::from(cursor.center) - ray.origin;
     let along = to.dot(&ray.direction);
@@ -69,7 +69,7 @@ pub(super) fn ball(cursor: &Cursor, ray: &Ray, soft: f32, t_max: f32) -> Option<
     Some(Tint { color, alpha: (all + at_rim * rim + at_sheen * sheen) * inside, least: BALL_LEAST, distance })
 }
 
-/// The ring on the floor, along a ray of a view that is free up to `t_max`.
+/// Returns the ring on the floor along a ray of a view up to `t_max`.
 pub(super) fn ring(cursor: &Cursor, axes: &Axes, ray: &Ray, t_max: f32, stage: &Stage) -> Option<Tint> {
     let distance = -ray.origin.y / away_from_zero(ray.direction.y);
     if ray.origin.y <= 0.0 || distance <= 0.0 || distance > t_max * RING_BEHIND {

@@ -1,11 +1,14 @@
-//! Traced pictures without noise: the picture of the light volume shows all detail without noise, and what tracing changes of it varies
-//! slowly. So only the difference of the two is smoothed, as with a control variate (Rousselle et al. 2016).
+//! Denoiser of traced pictures. The picture of the light volume has all detail and no noise, and its
+//! difference from the traced picture varies slowly. So only this difference is smoothed, as with a control
+//! variate (Rousselle et al. 2016).
 //!
-//! First, bright specks (rare paths that met a light) are spread over the pixels around. Where the traced picture is darker, the noiseless
-//! one is scaled by the ratio of both rather than reduced by their difference, which would leave false colours at rims.
+//! First, bright specks (fireflies, of rare paths that met a light) are spread over their neighbours. Where
+//! the traced picture is darker, the noiseless one is scaled by the ratio of both, because a difference would
+//! leave false colours at rims.
 //!
-//! The filter is the edge-avoiding à-trous wavelet (Dammertz et al. 2010), whose weights follow the variance of the difference (Schied et
-//! al. 2017), the opacity and the brightness of the noiseless picture, and depth. It takes opacity from the noiseless picture.
+//! The filter is the edge-avoiding à-trous wavelet (Dammertz et al. 2010). Its weights depend on the variance
+//! of the difference (Schied et al. 2017), on opacity and brightness of the noiseless picture, and on depth.
+//! The result has the opacity of the noiseless picture.
 
 use rayon::prelude::*;
 
@@ -13,21 +16,21 @@ use rayon::prelude::*;
 const PASSES: u32 = 5;
 /// Weights along an axis: the cubic B-spline.
 const KERNEL: [f32; 3] = [3.0 / 8.0, 1.0 / 4.0, 1.0 / 16.0];
-/// Difference in standard deviations, in opacity, in brightness as a share, and in depth as a share beyond that of a plane, at which a
-/// weight is 1/e.
+/// Differences at which a weight is 1/e: in standard deviations, in opacity, in brightness as a share, and in
+/// depth as a share, beyond that of a plane.
 const DEVIATIONS: f32 = 4.0;
 const OPACITY: f32 = 0.3;
 const BRIGHTNESS: f32 = 0.6;
 const DEPTH: f32 = 0.03;
-/// Radiance below which brightness is taken as dark.
+/// Radiance added to the brightness in relative differences, so that dark pixels do not stop the filter.
 const DARK: f32 = 0.02;
 
-/// A traced picture and what guides its filter, as rows of pixels.
+/// A traced picture and the guides of its filter, as rows of pixels.
 pub(super) struct Traced<'a> {
     pub size: [usize; 2],
     /// Radiance and the share of the background.
     pub mean: &'a [[f32; 4]],
-    /// Variance of the mean's [`light`].
+    /// Variance of the [`brightness`] of the mean.
     pub variance: &'a [f32],
     /// The same picture without noise.
     pub guide: &'a [[f32; 4]],
@@ -35,19 +38,19 @@ pub(super) struct Traced<'a> {
     pub depth: &'a [f32],
 }
 
-/// One number for the radiance of a pixel.
+/// Returns the brightness of a pixel.
 pub(super) fn brightness([r, g, b, _]: [f32; 4]) -> f32 {
     0.25 * r + 0.5 * g + 0.25 * b
 }
 
-/// Brightness of a speck, beyond that of the third brightest pixel around it.
+/// Least brightness of a speck, over that of the third brightest pixel around it.
 const SPECK: f32 = 1.5;
 
 /// A pixel of the difference: its colours, its variance, and the colours of the noiseless picture under the same weights.
 type Pixel = [f32; 7];
 
 impl Traced<'_> {
-    /// The picture without its noise. The same bits for any number of threads.
+    /// Returns the denoised picture. It has the same bits for any number of threads.
     pub fn smooth(&self) -> Vec<[f32; 4]> {
         let mut difference = self.difference();
         for pass in 0..PASSES {
@@ -67,7 +70,8 @@ impl Traced<'_> {
         self.guide.par_iter().zip(&difference).map(sum).collect()
     }
 
-    /// The difference of the two pictures. Few frames say little of the variance of a pixel: it is the mean of those around.
+    /// Returns the difference of the two pictures. The variance of a pixel is the mean over its neighbours,
+    /// because few frames estimate it badly.
     fn difference(&self) -> Vec<Pixel> {
         let all: Vec<[f32; 3]> = self
             .mean
@@ -100,7 +104,7 @@ impl Traced<'_> {
                     (*most, other) = (most.max(other), most.min(other));
                 }
             });
-            // A tenth of the noiseless brightness is no speck.
+            // A difference below a tenth of the noiseless brightness is not a speck.
             let most = SPECK * most[2] + 0.1 * brightness(self.guide[n]);
             (own > most).then(|| (n, most / own))
         };
@@ -115,7 +119,8 @@ impl Traced<'_> {
         all
     }
 
-    /// Change of depth from a pixel to those beside and above it, the smaller one on either side.
+    /// Returns the change of depth from a pixel to its neighbours along x and y, the smaller one of either
+    /// side.
     fn slope(&self, n: usize) -> [f32; 2] {
         let [width, height] = self.size;
         let (x, y, depth) = (n % width, n / width, self.depth[n]);
@@ -129,7 +134,7 @@ impl Traced<'_> {
         ]
     }
 
-    /// Calls `visit` with the pixels around one, so many pixels apart, and their weights.
+    /// Calls `visit` with the pixels around one at a distance of `spacing` pixels, and their weights.
     fn around(&self, n: usize, spacing: isize, mut visit: impl FnMut(usize, f32)) {
         let [width, height] = self.size.map(|n| n as isize);
         let (x, y) = (n as isize % width, n as isize / width);
@@ -175,7 +180,7 @@ impl Traced<'_> {
 mod tests {
     use super::*;
 
-    /// A speck is spread out, and what is darker than the guide keeps the guide's colour.
+    /// A speck is spread out, and pixels darker than the guide keep the guide's colour.
     #[test]
     fn specks_go_and_colours_stay() {
         let size = [48, 48];

@@ -17,18 +17,18 @@ use crate::snapshot::Mesh;
 
 /// Node spacings along the longest side of a mesh.
 const ALONG: usize = 72;
-/// Node spacings around a mesh: the surface never touches the border.
+/// Node spacings around a mesh, so that the surface never touches the border.
 const AROUND: usize = 3;
 /// Fine nodes between the coarse ones that locate the surface.
 const COARSE: usize = 4;
-/// Distance at which a ray has met the surface \[spacings\].
+/// Distance at which a ray counts as on the surface \[spacings\].
 pub(super) const NEAR: f32 = 0.02;
 /// Least step of a ray \[spacings\].
 pub(super) const STEP: f32 = 0.05;
-/// Most steps of a ray.
+/// Greatest number of steps of a ray.
 pub(super) const STEPS: usize = 160;
 
-/// Distances from the surface of a mesh, in its own frame.
+/// Signed distances from the surface of a mesh, in its own frame.
 #[derive(Debug)]
 pub struct DistanceField {
     /// Nodes along each axis.
@@ -70,7 +70,7 @@ impl DistanceField {
         Self { dims, low, spacing, nodes: nodes.collect() }
     }
 
-    /// Normal and distance at a point in the mesh's frame; beyond the nodes those of the nearest node.
+    /// Returns normal and distance at a point in the mesh's frame; beyond the nodes those of the nearest node.
     fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let at = std::array::from_fn(|a| (p[a] - self.low[a]) / self.spacing);
         trilinear(self.dims, at, |n| self.nodes[n].map(f32::from))
@@ -81,7 +81,7 @@ impl DistanceField {
         std::array::from_fn(|a| self.low[a] + (size[a] - 1) as f32 * self.spacing)
     }
 
-    /// Signed distance of a point from the surface \[m\]; outside the nodes a lower bound.
+    /// Returns the signed distance of a point from the surface \[m\]; outside the nodes a lower bound.
     pub(super) fn distance(&self, p: [f32; 3]) -> f32 {
         let high = self.high();
         let inside: [f32; 3] = std::array::from_fn(|a| p[a].clamp(self.low[a], high[a]));
@@ -89,14 +89,15 @@ impl DistanceField {
         self.sample(inside)[3].max(if away > 0.0 { 0.0 } else { f32::NEG_INFINITY }) + away
     }
 
-    /// Radius of the bounding ball of all nodes around the mesh's origin \[m\].
+    /// Returns the radius of the bounding ball of all nodes around the mesh's origin \[m\].
     pub(super) fn bounding_radius(&self) -> f32 {
         let high = self.high();
         (0..3).map(|a| self.low[a].abs().max(high[a].abs()).powi(2)).sum::<f32>().sqrt()
     }
 
-    /// First intersection of a ray in the mesh's frame with the surface: distance and normal. A ray that begins on the surface
-    /// leaves it first. `meet_mesh` of `shaders/solid.glsl` has the same formulas.
+    /// Returns the first intersection of a ray in the mesh's frame with the surface: distance and normal. A
+    /// ray that begins on the surface leaves it first. `meet_mesh` of `shaders/solid.glsl` has the same
+    /// formulas.
     pub(super) fn meet(&self, origin: Vector3<f32>, direction: Vector3<f32>) -> Option<(f32, Vector3<f32>)> {
         let ray = Ray { origin: Point3::from(origin), direction };
         let [enter, leave] = box_span(&ray, self.low, self.high());
@@ -109,7 +110,7 @@ impl DistanceField {
             let distance = self.sample(ray.at(t).coords.into())[3];
             away |= distance >= near;
             if distance < if away { near } else { -near } {
-                // Steps have a least length: the surface lies between the last two.
+                // Steps have a least length, so the surface lies between the last two points.
                 let share = (last.1 - 0.5 * near) / (last.1 - distance).max(1e-12);
                 let t = if away { last.0 + (t - last.0) * share.clamp(0.0, 1.0) } else { t };
                 let [x, y, z, _] = self.sample(ray.at(t).coords.into());
@@ -135,8 +136,8 @@ impl Lattice {
         std::array::from_fn(|a| self.low[a] + at[a] as f32 * self.spacing)
     }
 
-    /// Distances at all nodes: exact within a coarse cell of the surface, interpolated elsewhere, where no
-    /// ray stops.
+    /// Returns the distances at all nodes: exact within a coarse cell of the surface, interpolated elsewhere,
+    /// where no ray stops.
     fn distances(&self, distance: &(impl Fn([f32; 3]) -> f32 + Sync)) -> Vec<f32> {
         let coarse = self.dims.array().map(|n| (n - 1) / COARSE + 1);
         let coarse = Dims { nx: coarse[0], ny: coarse[1], nz: coarse[2] };
@@ -154,7 +155,7 @@ impl Lattice {
     }
 }
 
-/// The distance of a node and its gradient by central differences, one-sided at the border.
+/// Returns the distance of a node and its gradient by central differences, one-sided at the border.
 fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
     let (at, size) = (dims.place(node), dims.array());
     let slope = |a: usize| {
@@ -169,12 +170,12 @@ fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
     [normal.x, normal.y, normal.z, distances[node]].map(f16::from_f32)
 }
 
-/// Distance fields of the meshes seen so far.
+/// Distance fields of the meshes so far.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Vec<(Arc<Mesh>, Arc<DistanceField>)>);
 
 impl Fields {
-    /// The field of `mesh`, computed the first time.
+    /// Returns the field of `mesh`, computed the first time.
     pub fn of(&mut self, mesh: &Arc<Mesh>) -> Arc<DistanceField> {
         if let Some((_, field)) = self.0.iter().find(|(known, _)| Arc::ptr_eq(known, mesh)) {
             return field.clone();
@@ -184,7 +185,7 @@ impl Fields {
         field
     }
 
-    /// Drops the fields that only this list holds.
+    /// Drops the fields of meshes that are no longer in use.
     pub fn forget_unused(&mut self) {
         self.0.retain(|(_, field)| Arc::strong_count(field) > 1);
     }

@@ -1,6 +1,6 @@
 //! An exponential that vectorises.
 
-/// e^x to within 2·10⁻⁷ relative. Results are clamped to 2⁻¹²⁶..2¹²⁶.
+/// Returns e^x to within 2·10⁻⁷ relative. Results are clamped to 2⁻¹²⁶..2¹²⁶.
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     // Adding it leaves the nearest whole number in the last bits.

@@ -1,5 +1,6 @@
-//! Motion blur: a picture is the mean of several instants while the shutter is open. Between frames the smoke is carried along
-//! by its velocity, as the solver would carry it, and solids go on as they move.
+//! Motion blur: a picture is the mean of several instants while the shutter is open. For each instant the
+//! smoke is advected from the frame along straight lines by its velocity, and solids continue with their
+//! velocity and spin.
 
 use half::f16;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
@@ -11,19 +12,20 @@ use super::{Image, LinearImage, Quality, View};
 use crate::look::Camera;
 use crate::snapshot::{Bricks, Motion, Part, Snapshot, SnapshotSlab, SolidPose, fastest};
 
-/// Most instants of a picture.
+/// Greatest number of instants of a picture.
 const MOST: usize = 32;
 
-/// Instants of a picture whose camera moves: with fewer, edges show as copies.
+/// Least number of instants of a picture whose camera moves: with fewer, edges show as copies.
 const OF_MOVING_CAMERA: usize = 24;
 
-/// Instants whose mean is a picture of `snapshot`, from its own time \[s\], exposed for `exposure` seconds around it: so many
-/// that nothing moves by much more than a cell from one to the next.
+/// Returns the instants whose mean is a picture of `snapshot`, relative to its time \[s\], exposed for
+/// `exposure` seconds around it. Smoke and solids move by about a cell from one to the next, or more if that
+/// takes over 32 instants.
 pub fn instants(snapshot: &Snapshot, exposure: f32, camera_moves: bool) -> Vec<f32> {
     instants_of(snapshot, fastest(&snapshot.velocity), exposure, camera_moves)
 }
 
-/// As [`instants`], of smoke whose greatest speed is `fastest`.
+/// Returns the [`instants`] for smoke with the greatest speed `fastest`.
 fn instants_of(snapshot: &Snapshot, fastest: f32, exposure: f32, camera_moves: bool) -> Vec<f32> {
     let solids = snapshot.solids.iter().map(|solid| {
         let [along, around] = [solid.velocity, solid.spin].map(|v| Vector3::from(v).norm());
@@ -35,8 +37,8 @@ fn instants_of(snapshot: &Snapshot, fastest: f32, exposure: f32, camera_moves: b
     (0..count).map(|n| ((n as f32 + 0.5) / count as f32 - 0.5) * exposure).collect()
 }
 
-/// A picture of `snapshot` exposed for `exposure` seconds around its time: the mean of those of several instants, which `paint` renders
-/// by the camera of each. Fails with its first error.
+/// Returns a picture of `snapshot` exposed for `exposure` seconds around its time: the mean of those of
+/// several instants, which `paint` renders by the camera of each. Fails with the first error of `paint`.
 pub fn exposed<E>(
     snapshot: &Snapshot,
     exposure: f32,
@@ -50,8 +52,9 @@ pub fn exposed<E>(
     })
 }
 
-/// As [`exposed`], of the smoke of several ranks, each of which calls this with its slab. `halo` are the planes that
-/// [`CpuRenderer::halo`](super::CpuRenderer::halo) says; the slab has [`reach`] in any case.
+/// Returns a picture as [`exposed`] does, of the smoke of several ranks, each of which calls this with its
+/// slab. `halo` are the planes of [`CpuRenderer::halo`](super::CpuRenderer::halo). The slab must have at
+/// least [`reach`] planes on either side.
 pub fn exposed_slab<E>(
     slab: &SnapshotSlab,
     exposure: f32,
@@ -68,12 +71,14 @@ pub fn exposed_slab<E>(
     })
 }
 
-/// Planes beside a slab from which smoke comes into it while a shutter is open, in cells of the edge `h`.
+/// Returns the number of planes beside a slab from which smoke is advected into it while the shutter is open,
+/// with cells of edge `h`.
 pub fn reach(fastest: f32, exposure: f32, h: f32) -> usize {
     (0.5 * exposure * fastest / h).ceil() as usize + 2
 }
 
-/// The mean of pictures of several instants, so many seconds later or earlier. The smoke has the greatest speed `fastest`.
+/// Returns the mean of pictures of several instants around the snapshot. The smoke has the greatest speed
+/// `fastest`.
 fn exposed_at<E>(
     snapshot: &Snapshot,
     fastest: f32,
@@ -85,7 +90,7 @@ fn exposed_at<E>(
     let time = snapshot.time as f32;
     let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
     let instants = instants_of(snapshot, fastest, exposure, moves);
-    // The offsets of the frames go on from instant to instant.
+    // The offsets of the frames continue from instant to instant.
     let passes = quality.passes.div_ceil(instants.len() as u32);
     let pictures = instants.iter().enumerate().map(|(n, &later)| {
         let quality = Quality { passes, first: n as u32 * passes, ..quality };
@@ -94,8 +99,9 @@ fn exposed_at<E>(
     LinearImage::mean(pictures)
 }
 
-/// The smoke and the solids of `snapshot` so many seconds later, without its velocity: each cell has the smoke from upstream along a
-/// straight line. The smoke stays where it is if there is no velocity.
+/// Returns the smoke and the solids of `snapshot` some seconds later, without its velocity. Each cell gets
+/// the smoke of its departure point, upstream along a straight line. Without velocity the smoke does not
+/// move.
 pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     let smoke = match snapshot.velocity.as_slice() {
         [] => snapshot.smoke.clone(),
@@ -108,7 +114,7 @@ pub fn moved(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     Snapshot { bricks: Bricks::of(snapshot.dims, &smoke), smoke, ..without_smoke(snapshot, seconds) }
 }
 
-/// As [`moved`], of a slab.
+/// Moves a slab as [`moved`] does.
 fn move_slab(slab: &SnapshotSlab, seconds: f32, halo: [usize; 2], later: &mut SnapshotSlab) {
     let (part, [from, to]) = (slab.part(), slab.own());
     let plane = part.whole.dims.nx * part.whole.dims.ny;
@@ -126,7 +132,7 @@ fn move_slab(slab: &SnapshotSlab, seconds: f32, halo: [usize; 2], later: &mut Sn
     });
 }
 
-/// The box and the solids of `snapshot` so many seconds later.
+/// Returns the box and the solids of `snapshot` some seconds later.
 fn without_smoke(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     let turned = |solid: &SolidPose| {
         let turn = UnitQuaternion::from_scaled_axis(Vector3::from(solid.spin) * seconds);
@@ -147,7 +153,8 @@ fn without_smoke(snapshot: &Snapshot, seconds: f32) -> Snapshot {
     }
 }
 
-/// The smoke of the cells of the planes `from..to` from where their `velocity` has carried it in so many seconds.
+/// Advects the smoke in the planes `from..to`: samples it at the departure point of each cell, some seconds
+/// upstream.
 fn advected(
     part: &Part,
     ([from, to], velocity): ([usize; 2], &[[f16; 4]]),
@@ -164,10 +171,10 @@ fn advected(
 }
 
 impl LinearImage {
-    /// Mean of pictures of one size, or the first error. Depth is that of the middle one.
+    /// Returns the mean of pictures of one size, or the first error. Depth is that of the middle one.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are no pictures.
     pub fn mean<E>(pictures: impl ExactSizeIterator<Item = Result<Self, E>>) -> Result<Self, E> {
         let count = pictures.len();
         let mut mean: Option<Self> = None;
@@ -187,7 +194,7 @@ impl LinearImage {
         Ok(mean.expect("at least one picture"))
     }
 
-    /// Converts it to bytes, before the background of a view.
+    /// Converts the picture to bytes, over the background of a view.
     pub fn present(&self, view: &View) -> Image {
         let size = [self.width, self.height];
         let (width, background) = (self.width as usize, Background::new(view, size));
@@ -208,7 +215,7 @@ mod tests {
     use crate::grid::Dims;
     use crate::solver::{Shape, Solid};
 
-    /// A block of smoke that moves to the right.
+    /// Makes a block of smoke that moves to the right.
     fn block(speed: f32) -> Snapshot {
         let mut snapshot = Snapshot::from_fn(Dims::new([32, 16, 16]).unwrap(), 0.1, |[x, y, z]| {
             let inside = (0.8..1.6).contains(&x) && (y - 0.8).abs() < 0.4 && (z - 0.8).abs() < 0.4;
@@ -218,7 +225,7 @@ mod tests {
         snapshot
     }
 
-    /// Distance of the smoke's centroid from the left side \[m\].
+    /// Returns the distance of the smoke's centroid from the left side \[m\].
     fn centroid(snapshot: &Snapshot) -> f32 {
         let mut sums = [0.0; 2];
         for (n, cell) in snapshot.smoke.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The light that arrives at the floor, as a picture seen from above: the floor fills much of many pictures, and its light
-//! does not depend on the eye. Shadows of solids are not in it: they are traced for each pixel.
+//! The light that arrives at the floor, as a map seen from above. The floor fills much of many pictures, and
+//! its light does not depend on the eye. The map has no shadows of solids: they are traced for each pixel.
 
 use rayon::prelude::*;
 
@@ -13,33 +13,36 @@ use super::scene::FLOOR_ENDS;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
 
-/// Light on a regular grid over that part of the floor where the smoke, or what stands in it, changes any; beyond, that
-/// of its edge.
+/// Light on a regular grid over the part of the floor where smoke or solids change it. Beyond, the light is
+/// that of the edge.
 #[derive(Clone, Debug)]
 pub(super) struct FloorLight {
-    /// The first node's x and z \[m\].
+    /// Position of the first node, x and z \[m\].
     pub lo: [f32; 2],
     /// Distance between nodes \[m\].
     pub spacing: [f32; 2],
     /// Nodes along x and z.
     pub size: [usize; 2],
-    /// At each node, x fastest: the share of the sun that arrives, and the radiance that a white floor sends of all other
-    /// light.
+    /// Values at each node, x fastest: the arriving share of the sun, and the radiance of a white floor in
+    /// all other light.
     pub texels: Vec<[f32; 4]>,
-    /// Share of each further light that smoke lets through at each node; empty where nothing takes any.
+    /// Transmittance of the smoke for each further light at each node; empty for a light that no smoke
+    /// attenuates.
     pub lamps: Vec<Vec<f32>>,
 }
 
-/// Most nodes along an axis.
+/// Greatest number of nodes along an axis.
 const MOST: usize = 320;
-/// The same where light from within is read farther away.
+/// Greatest number of nodes along an axis with light from within the box, which reaches farther.
 const MOST_LIT: usize = 512;
 /// Width, as a share of the way from the smoke times the tangent of the angle of the forward peak, over which its light arrives on the floor:
 /// a ball of 15 1/m and g = 0.85 has its shadow's darkest part at 1.48 of traced without, 1.35 at 0.3, 1.08 at 0.5 and 0.85 at 0.7.
 const SPREAD: f32 = 0.5;
-/// Width of the dimmed sky around the box, in units of the longer horizontal side of the box.
+/// Width of the part around the box where the smoke dims the sky, in units of the longer horizontal side of
+/// the box.
 const AROUND: f32 = 0.6;
-/// The same of the floor that is lit from within the box: farther away hardly any of this light arrives.
+/// Width of the part around the box that is lit from within, in the same units. Farther away hardly any of
+/// this light arrives.
 const LIT: f32 = 1.5;
 /// Passes of a blur by ¼, ½, ¼ over columns of cubes: a deviation of two columns.
 const BLUR: usize = 8;
@@ -57,14 +60,14 @@ impl Default for FloorLight {
 }
 
 impl FloorLight {
-    /// A floor under a sun and a sky that nothing hides.
+    /// Returns the light of a floor under an unhidden sun and sky.
     pub fn open(medium: &Medium) -> Self {
         let [r, g, b] = open_sky(medium);
         Self { texels: vec![[1.0, r, g, b]], ..Self::default() }
     }
 
-    /// Follows a light volume that is up to date. Runs on the rayon pool of the caller; the same bits for any
-    /// number of threads.
+    /// Computes the light from a light volume that is up to date. Runs on the rayon pool of the caller, with
+    /// the same bits for any number of threads.
     pub fn cast(&mut self, light: &LightVolume, medium: &Medium) {
         let extent = light.extent();
         let mut rect = shaded(light, medium, extent);
@@ -80,7 +83,8 @@ impl FloorLight {
             let [lo, hi] = [rect[0][a], rect[1][a]];
             let fine = light.spacing;
             let most = if light.shines_within() { MOST_LIT } else { MOST };
-            // Nodes lie in the same places whatever the part, so that the shadows of one light are the same beside others.
+            // Nodes lie at multiples of the spacing for any part, so that the shadows of one light do not
+            // depend on other lights.
             self.spacing[a] = fine * ((hi - lo) / (fine * (most - 2) as f32)).ceil().max(1.0);
             let [first, last] = [(lo / self.spacing[a]).floor(), (hi / self.spacing[a]).ceil()];
             self.lo[a] = first * self.spacing[a];
@@ -115,7 +119,8 @@ impl FloorLight {
         self.lamps = light.lamps().iter().map(through).collect();
     }
 
-    /// Adds the sun that smoke scatters in its forward peak, spread over the floor by the angle of that peak and the way from the smoke.
+    /// Adds the sunlight that smoke scatters in its forward peak, blurred over the floor by the angle of that
+    /// peak and the distance of the smoke.
     fn add_scattered_ahead(&mut self, light: &LightVolume, medium: &Medium) {
         let (Some([lo, hi]), [width, height]) = (light.smoke(), self.size) else { return };
         let (forward, up) = (medium.scaled_phase().forward, medium.sun_direction[1]);
@@ -156,7 +161,7 @@ impl FloorLight {
         }
     }
 
-    /// Share of a further light that smoke lets through to a place of the floor, in nodes.
+    /// Returns the transmittance of the smoke for a further light at a position on the floor in nodes.
     pub fn of_lamp(&self, lamp: usize, x: f32, z: f32) -> f32 {
         let Some(values) = self.lamps.get(lamp) else { return 1.0 };
         let dims = Dims { nx: self.size[0], ny: self.size[1], nz: 1 };
@@ -164,7 +169,7 @@ impl FloorLight {
         share
     }
 
-    /// The light at a place of the floor \[m\].
+    /// Returns the light at a point of the floor \[m\].
     #[cfg(test)]
     pub fn sample(&self, x: f32, z: f32) -> [f32; 4] {
         let near = |a: usize, at: f32| {
@@ -182,13 +187,14 @@ impl FloorLight {
     }
 }
 
-/// Radiance that a white floor sends of light from outside, for each column of cubes, that of an open sky where nothing takes any.
+/// Returns the radiance of a white floor in light from outside, for each column of cubes; that of an open sky
+/// without smoke.
 fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
     let (open, by_ordinates) = (open_sky(medium), LightVolume::open_floor(medium));
     let (dims, edge, mut columns) = light.floor_columns();
     for sent in &mut columns {
         for c in 0..3 {
-            // Five directions say too little of an environment with a bright part.
+            // Five directions sample an environment with a bright part too coarsely.
             match &medium.around {
                 Some(_) => sent[c] *= open[c] / by_ordinates[c].max(1e-6),
                 None => sent[c] += open[c] - by_ordinates[c],
@@ -199,7 +205,7 @@ fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
     (dims, edge, columns)
 }
 
-/// Means over so many values to either side, mirrored at the ends.
+/// Computes means over `radius` values to either side, mirrored at the ends.
 fn mean_around(row: &[[f32; 3]], radius: usize, mut write: impl FnMut(usize, [f32; 3])) {
     let count = row.len();
     let radius = radius.min(count - 1);
@@ -222,7 +228,7 @@ fn mean_around(row: &[[f32; 3]], radius: usize, mut write: impl FnMut(usize, [f3
 }
 
 /// Blurs the light that arrives at columns of cubes, in place. The light of the cubes moves in fourteen directions
-/// (`light/ordinates.rs`): what is bright would paint their rays on the floor as streaks and patches.
+/// (`light/ordinates.rs`), which would show on the floor as streaks and patches (ray effects).
 fn blur(dims: Dims, values: &mut [[f32; 3]]) {
     let n = [dims.nx, dims.nz];
     let mut line = Vec::new();
@@ -241,7 +247,7 @@ fn blur(dims: Dims, values: &mut [[f32; 3]]) {
     }
 }
 
-/// The part of the floor that may be in shadow, as its least and largest x and z \[m\].
+/// Returns the part of the floor that may be in shadow, as its least and largest x and z \[m\].
 fn shaded(light: &LightVolume, medium: &Medium, extent: [f32; 3]) -> [[f32; 2]; 2] {
     let s = medium.sun_direction;
     let side = extent[0].max(extent[2]);
@@ -264,14 +270,15 @@ fn shaded(light: &LightVolume, medium: &Medium, extent: [f32; 3]) -> [[f32; 2]; 
     rect
 }
 
-/// Least and largest horizontal part of the sun's directions over their height, from those of its middle and its angular radius.
+/// Returns the least and the largest ratio of horizontal to vertical component over the directions to the
+/// sun's disc, from its middle and angular radius.
 fn slopes([aside, up]: [f32; 2], radius: f32) -> [f32; 2] {
     // Seen along the other axis, the cone opens by this angle.
     let (tilt, open) = (aside.atan2(up), (radius.sin() / aside.hypot(up)).min(1.0).asin());
     [tilt - open, tilt + open].map(|tilt| tilt.clamp(-1.55, 1.55).tan())
 }
 
-/// Widens a part of the floor by that where smoke may hide a light from it.
+/// Widens a part of the floor by the part where smoke may hide a light.
 fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32; 3]) {
     let Some(smoke) = light.smoke() else { return };
     let side = extent[0].max(extent[2]);
@@ -280,7 +287,7 @@ fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32;
         let Arriving { direction, distance, .. } = lit.lamp.arriving(0, corner);
         let (up, along) = (direction[1], direction[2 * a]);
         let middle = 0.5 * extent[2 * a];
-        // A light below the corner throws its shadow to the end of the floor.
+        // A light below the corner casts its shadow to the end of the floor.
         let meets = if up * distance > 0.02 * side {
             corner[2 * a] - along * corner[1] / up
         } else {
@@ -292,18 +299,20 @@ fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32;
     }
 }
 
-/// Bounding box of everything that may cast a shadow \[m\]. The light volume blurs shadows by a node or two.
+/// Returns the bounding box of everything that may cast a shadow \[m\]. The light volume blurs shadows by a
+/// node or two.
 fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
     let [lo, hi] = light.occupied().unwrap_or([[1.0; 3], [-1.0; 3]]);
     let blur = 3.0 * light.spacing;
     [std::array::from_fn(|a| lo[a] - blur), std::array::from_fn(|a| hi[a] + blur)]
 }
 
-/// The radiance that a white floor sends of light from within the box: on a fine grid below the box and around, on a coarse one elsewhere.
+/// Radiance of a white floor in light from within the box: on a fine grid below and near the box, on a coarse
+/// one elsewhere.
 struct Within {
     fine: FloorGrid,
     coarse: FloorGrid,
-    /// Width over which one gives way to the other \[m\].
+    /// Width over which the two are blended \[m\].
     margin: f32,
 }
 
@@ -345,7 +354,7 @@ impl Within {
     }
 }
 
-/// The radiance that a white floor sends of the light of an open sky.
+/// Returns the radiance of a white floor under an open sky.
 pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
     if let Some(around) = &medium.around {
         return around.on_white([0.0, 1.0, 0.0]);
@@ -353,8 +362,9 @@ pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
     std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
 }
 
-/// The share of the sun that the smoke lets through, and what a white floor sends of all other light. A point outside the
-/// box looks through it from where its ray to the sun enters; other light is changed only near the box.
+/// Returns the transmittance of the smoke towards the sun, and the radiance of a white floor in all other
+/// light. For a point outside the box the first is that of the ray through the box. Other light is changed
+/// only near the box.
 fn arriving(
     light: &LightVolume,
     (columns, edge, sent): &(Dims, f32, Vec<[f32; 3]>),
@@ -378,7 +388,7 @@ fn arriving(
     }
     let [r, g, b] = other;
     let sun = if light.sun().is_wide() && p != nearest {
-        // Its rays enter the box in many places.
+        // Rays to a wide sun enter the box at many points.
         exp(-light.depth_between_lamp(p, light.sun(), light.sun_directions(), medium))
     } else if through {
         exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into()))
@@ -394,7 +404,7 @@ mod tests {
     use crate::look::Look;
     use crate::render::procedural::{Tint, plume};
 
-    /// The picture holds the arriving light, at and between nodes, inside and outside.
+    /// The map holds the arriving light, at and between nodes, inside and outside.
     #[test]
     fn the_picture_from_above_holds_what_arrives() {
         let look = Look { sun_direction: [-0.5, 0.6, -0.4], light_scale: 1.0, ..Look::default() };

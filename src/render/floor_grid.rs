@@ -1,14 +1,14 @@
-//! Light on a part of the floor, read at few places where it is even.
+//! Light on a part of the floor, sampled coarsely where it is uniform.
 
 use rayon::prelude::*;
 
 use super::trilinear::spline;
 use crate::grid::Dims;
 
-/// Nodes from one that is read to the next, before squares between them are read more finely.
+/// Spacing of the first samples in nodes, before squares between them are refined.
 const STRIDE: usize = 4;
-/// Largest difference of a node in a square from the interpolated value that counts as even: as a share of the latter, and of the brightest
-/// node.
+/// Largest difference of a node in a square from the interpolated value that counts as uniform: as a share of
+/// that value, and of the brightest node.
 const EVEN: f32 = 0.01;
 const EVEN_IN_DARK: f32 = 1e-5;
 
@@ -21,7 +21,7 @@ pub(super) struct FloorGrid {
 }
 
 impl FloorGrid {
-    /// Reads the light at nodes. Squares in which it is even are interpolated.
+    /// Samples the light at nodes. Squares in which it is uniform are interpolated.
     pub fn cast(
         arriving: &(impl Fn([f32; 3]) -> [f32; 3] + Sync),
         lo: [f32; 2],
@@ -44,7 +44,8 @@ impl FloorGrid {
         let mut stride = STRIDE;
         while stride > 1 {
             let half = stride / 2;
-            // Blocks of glow just above the floor draw a pattern as wide as two nodes, which middles alone would miss.
+            // Blocks of glow just above the floor make a pattern as wide as two nodes, which the middles
+            // alone would miss.
             let probes = |n: usize| [n + half + nx * half, n + 1 + nx];
             let mut nodes: Vec<usize> = squares.iter().flat_map(|&n| probes(n)).collect();
             nodes.dedup();
@@ -78,7 +79,7 @@ impl FloorGrid {
         grid
     }
 
-    /// Reads the light at some nodes.
+    /// Samples the light at some nodes.
     fn read(&mut self, arriving: &(impl Fn([f32; 3]) -> [f32; 3] + Sync), nodes: &[usize]) {
         let at = |&n: &usize| {
             let [i, j, _] = self.dims.place(n).map(|n| n as f32);
@@ -88,7 +89,7 @@ impl FloorGrid {
         nodes.iter().zip(values).for_each(|(&n, value)| self.values[n] = value);
     }
 
-    /// Fills a square from its corners where nothing is known.
+    /// Interpolates the unknown nodes of a square from its corners.
     fn interpolate(&mut self, first: usize, stride: usize, known: &[bool]) {
         let nx = self.dims.nx;
         let corners = [0, stride, nx * stride, stride + nx * stride].map(|by| self.values[first + by]);
@@ -104,21 +105,21 @@ impl FloorGrid {
         }
     }
 
-    /// Distance of a place in the part from its edge \[m\]; below 0 outside.
+    /// Returns the distance of a point in the part from its edge \[m\]; below 0 outside.
     pub fn within_edge(&self, x: f32, z: f32) -> f32 {
         let [width, depth] = [self.dims.nx, self.dims.ny].map(|n| (n - 1) as f32);
         let [x, z] = [x - self.lo[0], z - self.lo[1]];
         x.min(width * self.spacing[0] - x).min(z).min(depth * self.spacing[1] - z)
     }
 
-    /// By splines: between its nodes the light has no creases.
+    /// Samples the light by splines, so that it has no creases between nodes.
     pub fn sample(&self, x: f32, z: f32) -> [f32; 3] {
         let at = [(x - self.lo[0]) / self.spacing[0], (z - self.lo[1]) / self.spacing[1], 0.0];
         spline(self.dims, at, |n| self.values[n])
     }
 }
 
-/// One colour between the corners of a square.
+/// Interpolates one colour between the corners of a square.
 fn between([a, b, c, d]: [[f32; 3]; 4], [x, y]: [f32; 2], channel: usize) -> f32 {
     let along = |from: [f32; 3], to: [f32; 3]| from[channel] + x * (to[channel] - from[channel]);
     let (low, high) = (along(a, b), along(c, d));
@@ -131,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// A small spot on a wide glow is as it is, and the glow is read at few places.
+    /// A small spot on a wide glow is kept, and the glow is sampled at few nodes.
     #[test]
     fn an_uneven_part_is_read_finely() {
         let reads = AtomicUsize::new(0);
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A pattern as wide as two nodes is not taken for an even light.
+    /// A pattern as wide as two nodes is not taken for uniform light.
     #[test]
     fn a_fine_pattern_is_read() {
         let light = |[x, _, z]: [f32; 3]| {

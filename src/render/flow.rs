@@ -9,13 +9,13 @@ use super::lines::Line;
 use super::{Mode, Quantity, Ranges};
 use crate::grid::Dims;
 
-/// Least distance between arrows on the screen \[pixels\], and most arrows in all.
+/// Least distance between arrows on the screen \[pixels\], and greatest number of arrows.
 const ARROW_PIXELS: f32 = 22.0;
 const MOST_ARROWS: f32 = 4000.0;
-/// Streamlines, and most steps of each to either side.
+/// Number of streamlines, and greatest number of steps of each to either side.
 const STREAMLINES: usize = 160;
 const STREAM_STEPS: usize = 70;
-/// Share of the fastest flow below which nothing is shown.
+/// Share of the greatest speed below which there are no arrows and no lines.
 const STILL: f32 = 0.02;
 
 /// The velocity of a snapshot.
@@ -29,7 +29,7 @@ pub(super) struct Flow<'a> {
     top_speed: f32,
 }
 
-/// Lines of a mode in the order of painting.
+/// Returns the lines of a mode in the order of painting.
 pub(super) fn lines(flow: &Flow, mode: Mode, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
     match mode {
         Mode::Velocity => flow.arrows(axes, size),
@@ -45,7 +45,7 @@ impl<'a> Flow<'a> {
         Self { dims, h, extent: dims.array().map(|n| n as f32 * h), velocity, top_speed }
     }
 
-    /// Velocity at a point \[m/s\], or `None` outside the box.
+    /// Returns the velocity at a point \[m/s\], or `None` outside the box.
     fn at(&self, p: Vector3<f32>) -> Option<Vector3<f32>> {
         if self.velocity.is_empty() || (0..3).any(|a| p[a] < 0.0 || p[a] > self.extent[a]) {
             return None;
@@ -57,13 +57,13 @@ impl<'a> Flow<'a> {
 
     fn tint(&self, speed: f32) -> [f32; 4] {
         let x = (speed / self.top_speed.max(1e-9)).clamp(0.0, 1.0);
-        // The dark end of the colours would be lost against a dark background.
+        // The dark end of the colours is invisible before a dark background.
         let [r, g, b] = colormap::linear(0.25 + 0.75 * x);
         [r, g, b, 0.35 + 0.65 * x]
     }
 
-    /// Arrows from far to near. Their length is proportional to the speed; the longest is twice the distance
-    /// between arrows. They are denser when the camera is nearer.
+    /// Returns arrows from far to near. Their length is proportional to the speed; the longest is twice the
+    /// distance between arrows. They are denser when the camera is nearer.
     fn arrows(&self, axes: &Axes, size: [u32; 2]) -> Vec<Line> {
         let spacing = self.arrow_spacing(axes, size);
         let count = self.extent.map(|length| ((length / spacing).round() as usize).max(1));
@@ -92,7 +92,7 @@ impl<'a> Flow<'a> {
         on_screen.max((volume / MOST_ARROWS).cbrt())
     }
 
-    /// A shaft and two barbs around `middle`, facing the eye.
+    /// Returns a shaft and two barbs around `middle`, facing the eye.
     fn arrow(&self, middle: Vector3<f32>, longest: f32, axes: &Axes) -> Option<[Line; 3]> {
         let velocity = self.at(middle)?;
         let speed = velocity.norm();
@@ -108,7 +108,7 @@ impl<'a> Flow<'a> {
         Some([line(tail, tip), line(neck + aside, tip), line(neck - aside, tip)])
     }
 
-    /// Lines along the flow, forwards and backwards, from points spread evenly over the box.
+    /// Returns lines along the flow, forwards and backwards, from points spread evenly over the box.
     fn streamlines(&self) -> Vec<Line> {
         // The R3 sequence (Roberts 2018) fills the box evenly for any number of points.
         const STEP: [f64; 3] = [0.819_172_513_396_164_5, 0.671_043_606_703_789_3, 0.549_700_477_901_970_2];
@@ -153,7 +153,7 @@ mod tests {
         Flow::new(snapshot.dims, snapshot.h, &snapshot.velocity, &Ranges::of(snapshot))
     }
 
-    /// A solid rotation about the middle of a box.
+    /// Returns a solid rotation about the middle of a box.
     fn turning() -> Snapshot {
         let dims = Dims::new([32, 8, 32]).unwrap();
         let mut snapshot = Snapshot::empty(dims, 0.1);

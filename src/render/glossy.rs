@@ -5,8 +5,8 @@
 //! D(h) = α² / (π (cos²θ (α² − 1) + 1)²)      G₁(v) = 2 / (1 + √(1 + α² tan²θ))      f cos = D F G₁ G₁ / (4 n·o)
 //! ```
 //!
-//! with α the square of the roughness. Towards 1 the coat fades out: there a solid is matte. The base gets what the coat does not
-//! reflect of light that goes to the eye.
+//! with α the square of the roughness. Towards roughness 1 the coat fades out, and the solid is matte. The
+//! base gets the share of light to the eye that the coat does not reflect.
 
 use std::f32::consts::{PI, TAU};
 
@@ -18,7 +18,7 @@ use super::camera::Ray;
 pub(super) const NORMAL: f32 = 0.04;
 /// Least roughness: a smoother coat would mirror lights as points.
 pub(super) const LEAST: f32 = 0.05;
-/// Roughness from which on the coat fades out.
+/// Roughness above which the coat fades out.
 pub(super) const FADES: f32 = 0.8;
 
 /// The coat of a surface.
@@ -26,29 +26,29 @@ pub(super) const FADES: f32 = 0.8;
 pub(super) struct Coat {
     roughness: f32,
     alpha: f32,
-    /// Share of the coat that is left.
+    /// Share of the coat, less than 1 where it fades out.
     share: f32,
 }
 
-/// A point of a surface, as an eye sees it.
+/// A point of a surface, seen from an eye.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facet {
     pub normal: Vector3<f32>,
     /// Unit vector towards the eye.
     pub to_eye: Vector3<f32>,
-    /// `None`: matte.
+    /// Coat; `None` if the surface is matte.
     pub coat: Option<Coat>,
 }
 
 impl Coat {
-    /// The coat of a roughness; `None` if that is 1.
+    /// Returns the coat of a roughness; `None` if that is 1.
     pub fn of(roughness: f32) -> Option<Self> {
         let roughness = roughness.clamp(LEAST, 1.0);
         let share = ((1.0 - roughness) / (1.0 - FADES)).min(1.0);
         (share > 0.0).then_some(Self { roughness, alpha: roughness * roughness, share })
     }
 
-    /// Share of even light from all around that it sends to an eye under a cosine (Karis's fit, 2014).
+    /// Returns the reflectance of uniform light from all around, for an eye under a cosine (Karis's fit, 2014).
     pub fn reflectance(&self, cosine: f32) -> f32 {
         let r = self.roughness;
         let [x, y, z, w] = [1.0 - r, 0.0425 - 0.0275 * r, 1.04 - 0.572 * r, 0.022 * r - 0.04];
@@ -56,17 +56,17 @@ impl Coat {
         self.share * (NORMAL * (z - 1.04 * a) + w + 1.04 * a)
     }
 
-    /// Mean cosine between the reflected light and the mirror's direction.
+    /// Returns the mean cosine between the reflected light and the mirror direction.
     pub fn focus(&self) -> f32 {
         1.0 - self.alpha / 3.0
     }
 
-    /// The same coat for a light of an angular radius \[rad\], as if it were a point.
+    /// Returns a coat that reflects a point light as this one does a light of an angular radius \[rad\].
     fn widened(&self, radius: f32) -> Self {
         Self { alpha: (self.alpha + radius / 3.0).min(1.0), ..*self }
     }
 
-    /// Probability density of [`Coat::sample`] \[1/sr\]: D G₁ / (4 n·o).
+    /// Returns the probability density of [`Coat::sample`] \[1/sr\]: D G₁ / (4 n·o).
     pub fn density(&self, facet: &Facet, towards: Vector3<f32>) -> f32 {
         let (normal, to_eye) = (facet.normal, facet.to_eye);
         let [light, eye] = [normal.dot(&towards), normal.dot(&to_eye)];
@@ -79,7 +79,7 @@ impl Coat {
         square / (PI * d * d) * self.masking(eye) / (4.0 * eye)
     }
 
-    /// The reflected share of light from a direction, over [`Coat::density`]: F G₁.
+    /// Returns the reflected share of light from a direction, over [`Coat::density`]: F G₁.
     pub fn factor(&self, facet: &Facet, towards: Vector3<f32>) -> f32 {
         let light = facet.normal.dot(&towards);
         if light <= 0.0 {
@@ -90,14 +90,14 @@ impl Coat {
         self.share * fresnel * self.masking(light)
     }
 
-    /// Share of facets that are seen under a cosine.
+    /// Returns the share of facets that are visible under a cosine, G₁.
     fn masking(&self, cosine: f32) -> f32 {
         let tangent = (1.0 - cosine * cosine).max(0.0) / (cosine * cosine);
         2.0 / (1.0 + (1.0 + self.alpha * self.alpha * tangent).sqrt())
     }
 
-    /// A direction of reflected light, by two uniform numbers; below the surface some that go nowhere. Facets are chosen by
-    /// the area that the eye sees (Dupuy and Benyoub 2023).
+    /// Samples a direction of reflected light by two uniform numbers. Facets are chosen by their area visible
+    /// to the eye (Dupuy and Benyoub 2023). Directions below the surface carry no light.
     pub fn sample(&self, facet: &Facet, u: [f32; 2]) -> Vector3<f32> {
         let n = facet.normal;
         let aside = if n.x.abs() < 0.7 { Vector3::x() } else { Vector3::y() };
@@ -116,29 +116,29 @@ impl Coat {
 }
 
 impl Facet {
-    /// The surface with a normal that a ray meets.
+    /// Makes the facet of a surface with a normal, at the end of a ray.
     pub fn new(ray: &Ray, normal: [f32; 3], roughness: f32) -> Self {
         Self { normal: normal.into(), to_eye: -ray.direction, coat: Coat::of(roughness) }
     }
 
-    /// A matte surface.
+    /// Makes a matte facet.
     pub fn matte(normal: [f32; 3]) -> Self {
         Self { normal: normal.into(), to_eye: normal.into(), coat: None }
     }
 
-    /// Share of light that the matte base gets.
+    /// Returns the share of light that reaches the matte base.
     pub fn base(&self) -> f32 {
         self.coat.map_or(1.0, |coat| 1.0 - coat.reflectance(self.normal.dot(&self.to_eye)))
     }
 
-    /// Radiance that light of an irradiance of 1, on a surface that faces it, sends to the eye by the coat. The light has an angular
-    /// radius \[rad\].
+    /// Returns the radiance that the coat reflects to the eye, of a light of an angular radius \[rad\] with
+    /// an irradiance of 1 on a surface that faces it.
     pub fn glossy(&self, towards: Vector3<f32>, radius: f32) -> f32 {
         let Some(coat) = self.coat.map(|coat| coat.widened(radius)) else { return 0.0 };
         coat.density(self, towards) * coat.factor(self, towards)
     }
 
-    /// Unit vector to what a mirror would show.
+    /// Returns the unit vector along which a mirror would reflect the view.
     pub fn mirrored(&self) -> Vector3<f32> {
         let n = self.normal;
         n * (2.0 * n.dot(&self.to_eye)) - self.to_eye
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The coat takes from the base what it reflects of even light.
+    /// The base loses the share of uniform light that the coat reflects.
     #[test]
     fn the_coat_takes_from_the_base_what_it_reflects() {
         for (roughness, cosine) in [(0.3, 0.9), (0.5, 0.6), (0.7, 0.35)] {

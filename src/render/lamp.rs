@@ -1,9 +1,9 @@
-//! Lights as rendering needs them: what arrives from them at a point, and from where. `shaders/lamp.glsl` has the same formulas.
-//! The sun of a look is one of them where solids hide it.
+//! Lights for rendering: their light at a point, and its direction. `shaders/lamp.glsl` has the same
+//! formulas. The sun of a look is one of them for shadows of solids.
 //!
-//! A surface that faces a ball of radius R and irradiance E at 1 m gets E / r² at a distance r > R; nothing within the ball takes any. Of a
-//! rectangle it gets E cos θ / r² from each part, of a sun its irradiance. Suns and balls fill a [`Cone`] of even radiance.
-//! No light is seen itself.
+//! A surface that faces a ball of radius R and irradiance E at 1 m gets E / r² at a distance r > R; within
+//! the ball no smoke and no solid attenuates it. From each part of a rectangle it gets E cos θ / r², from a
+//! sun its irradiance. Suns and balls fill a [`Cone`] of uniform radiance. Lights themselves are invisible.
 
 use nalgebra::Vector3;
 
@@ -14,19 +14,19 @@ use super::lines::smoothstep;
 use super::solid::Solid;
 use crate::look::{Emitter, Light, Look};
 
-/// Points of a wide light that solids may hide from a surface.
+/// Number of sample points of a wide light for shadows of solids.
 pub(super) const SHADOWS: usize = 16;
-/// Tangent of the angular radius up to which a sun is a point.
+/// Tangent of the angular radius up to which a sun counts as a point.
 pub(super) const POINT_SUN: f32 = 0.008_72;
-/// Radius up to which a ball is a point \[m\].
+/// Radius up to which a ball counts as a point \[m\].
 pub(super) const POINT_BALL: f32 = 1e-3;
-/// Points of a wide light towards which the depth of smoke is taken.
+/// Number of points of a wide light for the optical depth of smoke.
 const DEPTHS: usize = 4;
-/// Area of a rectangle, over its squared distance, below which it is a point.
+/// Area of a rectangle, over its squared distance, below which it counts as a point.
 pub(super) const POINT_AREA: f32 = 1e-4;
 /// The three Gauss points of an interval, as shares of its length, and their weights.
 const GAUSS: [(f32, f32); 3] = [(0.112_701_67, 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.887_298_35, 5.0 / 18.0)];
-/// The golden ratio's part: multiples of it spread evenly over 0..1.
+/// Fractional part of the golden ratio, whose multiples are spread evenly over 0..1.
 const GOLDEN: f32 = 0.618_034;
 
 /// A light.
@@ -39,7 +39,7 @@ pub(super) struct Lamp {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// Towards it, and the tangent of its angular radius.
+    /// Direction to a sun, and the tangent of its angular radius.
     Sun { direction: Vector3<f32>, slope: f32 },
     /// A ball with a cone around an axis: the cosines of its edge and of its full light.
     Ball { middle: Vector3<f32>, radius: f32, axis: Vector3<f32>, cosines: [f32; 2] },
@@ -54,26 +54,26 @@ pub(super) struct Arriving {
     pub direction: [f32; 3],
     /// Distance of the light \[m\].
     pub distance: f32,
-    /// The sum over all directions in which it arrives, for a colour of 1. Times `parallel`, it is the irradiance on a surface that
-    /// faces the light.
+    /// Integral of the radiance over the directions, for a colour of 1. Times `parallel` it is the irradiance
+    /// on a surface that faces the light.
     pub share: f32,
     /// Mean cosine between the direction and those to all points of the light: less than 1 close to a ball and under a wide sun.
     pub parallel: f32,
 }
 
 impl Lamp {
-    /// The lights of a look.
+    /// Returns the lights of a look.
     pub fn all(look: &Look) -> Vec<Self> {
         look.lights.iter().take(Light::MOST).map(Self::of).collect()
     }
 
-    /// The sun of a look.
+    /// Returns the sun of a look.
     pub fn sun(look: &Look) -> Self {
         let emitter = Emitter::Sun { direction: look.sun_direction, size: look.sun_size };
         Self::of(&Light { emitter, color: look.sun, strength: 1.0 })
     }
 
-    /// A light.
+    /// Makes a lamp of a light.
     pub fn of(light: &Light) -> Self {
         let color = light.color.map(|x| x * light.strength);
         let kind = match light.emitter {
@@ -107,24 +107,26 @@ impl Lamp {
         Self { color, kind }
     }
 
-    /// Directions in which light arrives at a point: Gauss points of a rectangle, otherwise the middle.
+    /// Returns the number of directions for the light at a point: Gauss points of a rectangle, otherwise the
+    /// middle.
     pub fn parts(&self) -> usize {
         if matches!(self.kind, Kind::Area { .. }) { GAUSS.len() * GAUSS.len() } else { 1 }
     }
 
-    /// The light of one of [`Lamp::parts`] at a point.
+    /// Returns the light of one of [`Lamp::parts`] at a point.
     pub fn arriving(&self, part: usize, p: [f32; 3]) -> Arriving {
         let Kind::Area { edges, .. } = &self.kind else { return self.drawn(p, [0.0; 2]) };
         let ((u, by), (v, across)) = (GAUSS[part % GAUSS.len()], GAUSS[part / GAUSS.len()]);
         let all = self.drawn(p, [u, v]);
-        // Closer than the distance between Gauss points they are no rectangle.
+        // Nearer than the distance between Gauss points, these no longer represent the rectangle.
         let near = 0.25 * edges[0].norm() * edges[1].norm();
         let square = all.distance * all.distance;
         Arriving { share: by * across * all.share * square / square.max(near).max(1e-12), ..all }
     }
 
-    /// The light of a point of the lamp chosen by two numbers in 0..1, as if all came from there. Uniform numbers give directions
-    /// spread evenly over the cone of a sun or a ball, or points of a rectangle; 0 gives the middle of a cone.
+    /// Samples a point of the lamp by two numbers in 0..1. Returns the whole light as if it came from there.
+    /// Uniform numbers give uniform directions in the cone of a sun or a ball, or uniform points of a
+    /// rectangle; 0 gives the middle of a cone.
     pub fn drawn(&self, p: [f32; 3], u: [f32; 2]) -> Arriving {
         let p = Vector3::from(p);
         let parallel = |cone: Cone| if u[0] > 0.0 { 1.0 } else { cone.mean_cosine() };
@@ -145,12 +147,12 @@ impl Lamp {
                 let spot = smoothstep(0.0, 1.0, (-towards.dot(axis) - outer) / (inner - outer));
                 let cone = Cone::of_ball(away, *radius);
                 let direction = cone.direction(&towards, u);
-                // Nothing within the ball takes its light.
+                // Within the ball its light is not attenuated.
                 let along = way.dot(&direction);
                 let aside = (away * away - along * along).max(0.0);
                 let distance = (along - (radius * radius - aside).max(0.0).sqrt()).max(0.0);
                 let facing = spot / (away * away).max(radius * radius).max(1e-12);
-                // Within the ball its light grows no more.
+                // Within the ball its light is constant.
                 let share = facing / cone.mean_cosine().max(0.5);
                 Arriving { direction: direction.into(), distance, share, parallel: parallel(cone) }
             }
@@ -165,7 +167,7 @@ impl Lamp {
         }
     }
 
-    /// Data for the shader, as `lamp.glsl` describes it.
+    /// Returns the data for the shader, as described in `lamp.glsl`.
     #[cfg(feature = "viewer")]
     pub fn packed(&self) -> [[f32; 4]; 6] {
         let four = |v: &Vector3<f32>, w: f32| [v.x, v.y, v.z, w];
@@ -184,7 +186,8 @@ impl Lamp {
         [middle, axis, [cosines[0], cosines[1], 0.0, 0.0], across, along, [r, g, b, 0.0]]
     }
 
-    /// Number of points of the light that count for the depth of smoke, whose detail is `spacing` \[m\].
+    /// Returns the number of points of the light for the optical depth of smoke with details of size
+    /// `spacing` \[m\].
     pub fn depths(&self, spacing: f32) -> usize {
         let wide = match &self.kind {
             Kind::Ball { radius, .. } => *radius > spacing,
@@ -207,7 +210,7 @@ impl Lamp {
         }
     }
 
-    /// One of `count` points of the light, as numbers for [`Lamp::drawn`].
+    /// Returns the `n`th of `count` points of the light, as numbers for [`Lamp::drawn`].
     pub fn spread(n: usize, count: usize, turn: f32) -> [f32; 2] {
         if count == 1 {
             return [0.0; 2];
@@ -215,7 +218,7 @@ impl Lamp {
         [(n as f32 + 0.5) / count as f32, (n as f32 * GOLDEN + turn).fract()]
     }
 
-    /// Half of its extent \[m\], seen from a distance of `away`.
+    /// Returns half of its extent \[m\], from a distance of `away`.
     pub fn half_extent(&self, away: f32) -> f32 {
         match &self.kind {
             Kind::Sun { slope, .. } => slope * away,
@@ -224,8 +227,9 @@ impl Lamp {
         }
     }
 
-    /// Share of the light that a solid leaves to a point, as the mean over a disc of diameter `edge` \[m\] that faces the light: edges
-    /// of shadows are as wide as their penumbra and the disc together.
+    /// Returns the share of the light at a point that a solid does not hide, as the mean over a disc of
+    /// diameter `edge` \[m\] that faces the light: edges of shadows are as wide as their penumbra and the
+    /// disc together.
     pub fn clear_of(&self, solid: &Solid, p: [f32; 3], edge: f32) -> f32 {
         let Arriving { direction, distance, .. } = self.drawn(p, self.middle());
         let axis = Vector3::from(direction);
@@ -236,7 +240,7 @@ impl Lamp {
             _ => self.half_extent(distance) * along / distance.max(1e-6),
         };
         let clearance = solid.clearance(p, direction, distance) / (0.5 * edge + spread);
-        // The surface of a thin solid is near everywhere in its shadow, so its distance says nothing there.
+        // The surface of a thin solid is near everywhere in its shadow, so the distance is of no use there.
         if clearance.abs() >= 1.0 || solid.distance(p) <= 0.0 {
             return (0.5 + 0.5 * clearance).clamp(0.0, 1.0);
         }
@@ -253,18 +257,19 @@ impl Lamp {
         (0..SHADOWS).filter(open).count() as f32 / SHADOWS as f32
     }
 
-    /// Numbers for [`Lamp::drawn`] that give its middle.
+    /// Returns the numbers for [`Lamp::drawn`] that give its middle.
     fn middle(&self) -> [f32; 2] {
         if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] }
     }
 
-    /// The light of a sun for each colour, as [`Arriving::share`] counts it.
+    /// Returns the light of a sun for each colour, in the measure of [`Arriving::share`].
     pub fn over_all_directions(&self) -> [f32; 3] {
         let Arriving { share, .. } = self.drawn([0.0; 3], self.middle());
         self.color.map(|x| share * x)
     }
 
-    /// Mean cosine between a normal and the directions of a sun or a ball, with 0 below the horizon.
+    /// Returns the mean cosine between a normal and the directions of a sun or a ball, with 0 below the
+    /// horizon.
     pub fn mean_cosine(&self, p: [f32; 3], normal: [f32; 3]) -> f32 {
         let Arriving { direction, .. } = self.drawn(p, self.middle());
         let cone = match &self.kind {
@@ -275,7 +280,7 @@ impl Lamp {
         cone.mean_cosine_above(Vector3::from(direction).dot(&Vector3::from(normal)))
     }
 
-    /// Irradiance on a surface with a normal, for a colour of 1, without solids and smoke before it.
+    /// Returns the irradiance on a surface with a normal, for a colour of 1, without solids and smoke.
     pub fn unhidden(&self, p: [f32; 3], normal: [f32; 3]) -> f32 {
         if let Kind::Area { middle, normal: ahead, edges: [a, b] } = &self.kind {
             let to = middle - Vector3::from(p);
@@ -288,13 +293,14 @@ impl Lamp {
         self.drawn(p, self.middle()).share * self.mean_cosine(p, normal)
     }
 
-    /// Irradiance on a surface with a normal, for a colour of 1, as far as solids leave it. `turn` in 0..1 turns the points of a
-    /// wide light, so that shadows end in grain rather than in steps.
+    /// Returns the irradiance on a surface with a normal, for a colour of 1, with the shadows of solids.
+    /// `turn` in 0..1 rotates the points of a wide light, so that shadows end in grain, not in steps.
     pub fn at_surface(&self, p: [f32; 3], normal: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
         self.at_facet(p, &Facet::matte(normal), solids, turn)[0]
     }
 
-    /// As [`Lamp::at_surface`], and the radiance that the coat of the surface sends to the eye.
+    /// Returns the irradiance as [`Lamp::at_surface`] does, and the radiance that the coat of the surface
+    /// reflects to the eye.
     pub fn at_facet(&self, p: [f32; 3], facet: &Facet, solids: &[Solid], turn: f32) -> [f32; 2] {
         let normal = facet.normal.into();
         let all = self.unhidden(p, normal);
@@ -312,7 +318,7 @@ impl Lamp {
         [seen * all, seen * glossy]
     }
 
-    /// Angular radius of one of [`Lamp::parts`] from a distance \[rad\].
+    /// Returns the angular radius of one of [`Lamp::parts`] from a distance \[rad\].
     pub fn angular_radius(&self, distance: f32) -> f32 {
         match &self.kind {
             Kind::Sun { slope, .. } => slope.atan(),
@@ -321,7 +327,8 @@ impl Lamp {
         }
     }
 
-    /// Share of the light above the horizon of a surface that solids leave to it. `turn` as for [`Lamp::at_surface`].
+    /// Returns the visible share of the light above the horizon of a surface. `turn` as for
+    /// [`Lamp::at_surface`].
     pub fn seen(&self, p: [f32; 3], normal: [f32; 3], solids: &[Solid], turn: f32) -> f32 {
         let Arriving { direction, distance, .. } = self.drawn(p, self.middle());
         let axis = Vector3::from(direction);
@@ -338,7 +345,7 @@ impl Lamp {
         for n in 0..count {
             let Arriving { direction, distance, share, .. } = self.drawn(p, Self::spread(n, count, turn));
             let cosine = Vector3::from(direction).dot(&Vector3::from(normal));
-            // Points below the horizon do not count in the irradiance without solids.
+            // Points below the horizon do not contribute to the irradiance without solids.
             let weight = if count > 1 { share * cosine.max(0.0) } else { 1.0 };
             let ray = Ray { origin: p.into(), direction: direction.into() };
             let hides = |solid: &Solid| solid.meet(&ray, 0).is_some_and(|meeting| meeting.t < distance);
@@ -366,7 +373,7 @@ mod tests {
         Lamp::of(&Light { emitter, color: [1.0; 3], strength: 1.0 })
     }
 
-    /// Points of a lamp, and the mean of their light at `p` over many of them.
+    /// Returns the mean light at `p` of many points of a lamp.
     fn mean(lamp: &Lamp, p: [f32; 3], normal: [f32; 3]) -> f32 {
         let side = 200;
         let one = |n: usize| {
@@ -391,7 +398,7 @@ mod tests {
         }
     }
 
-    /// Surfaces that face a wide light, and such whose horizon hides its middle.
+    /// Tries surfaces that face a wide light, and others whose horizon hides its middle.
     #[test]
     fn a_wide_light_shines_as_all_of_its_points() {
         let position = [0.0, 1.0, 0.0];
@@ -412,7 +419,7 @@ mod tests {
         }
     }
 
-    /// The sides of a box below a light: their horizon and the box itself hide the same part.
+    /// For the sides of a box below a light, their horizon and the box itself hide the same part.
     #[test]
     fn a_solid_hides_from_its_own_side_what_its_horizon_hides() {
         let position = [0.0, 0.9, 0.0];
@@ -430,7 +437,7 @@ mod tests {
         }
     }
 
-    /// The strength is the irradiance on a surface that faces the light, however wide that is.
+    /// The strength is the irradiance on a surface that faces the light, of any width.
     #[test]
     fn points_of_a_wide_light_sum_up_to_its_strength() {
         for size in [0.5, 20.0, 60.0, 90.0] {
@@ -457,7 +464,8 @@ mod tests {
         lamp(Emitter::Sun { direction, size })
     }
 
-    /// A plate thinner than the spacing of points, two boxes that touch, and a blade on its edge hide all of a sun that they cover.
+    /// A plate thinner than the spacing of points, two boxes that touch, and a blade on its edge hide a
+    /// covered sun entirely.
     #[test]
     fn thin_and_touching_solids_let_no_sun_through() {
         let block = |half: [f32; 3], center: [f32; 3]| Solid {

@@ -6,8 +6,8 @@ use nalgebra::{Matrix4, Point3, Vector4};
 pub(super) const WIDTH: f32 = 1.2;
 /// Distance below which parts of a line are not rendered \[m\].
 pub(super) const NEAR: f32 = 1e-3;
-/// Factor on the distance of a line where it is compared with a surface: lines on the floor are visible, regardless of
-/// rounding.
+/// Factor on the distance of a line in comparisons with a surface, so that lines on the floor are visible
+/// despite rounding.
 pub(super) const AHEAD: f32 = 1.0 - 2e-3;
 
 /// A straight line between two points, in a linear colour with alpha at each end.
@@ -22,8 +22,8 @@ impl Line {
         Self { ends: [a, b], tints: [tint; 2] }
     }
 
-    /// The ends on a screen of `size` pixels, x to the right and y up, with their depth / w and 1 / w, which are linear on the screen. `None` if the whole
-    /// line is behind the eye.
+    /// Projects the ends to a screen of `size` pixels, x to the right and y up, with depth / w and 1 / w,
+    /// which are linear on the screen. `None` if the whole line is behind the eye.
     fn on_screen(&self, clip_from_world: &Matrix4<f32>, size: [f32; 2]) -> Option<[[f32; 4]; 2]> {
         let clip = self.ends.map(|end| clip_from_world * Point3::from(end).to_homogeneous());
         let [a, b] = [in_front(clip[0], clip[1])?, in_front(clip[1], clip[0])?];
@@ -32,7 +32,7 @@ impl Line {
     }
 
     /// Calls `paint` with each pixel of the line, rows counted from the bottom, its colour with alpha scaled
-    /// by the pixel's coverage, and its depth. The twin of `line.vert` and `line.frag`.
+    /// by the pixel's coverage, and its depth. `line.vert` and `line.frag` do the same.
     pub fn trace(
         &self,
         clip_from_world: &Matrix4<f32>,
@@ -48,8 +48,8 @@ impl Line {
             let (lo, hi) = (a[axis].min(b[axis]) - half_width, a[axis].max(b[axis]) + half_width);
             lo.clamp(0.0, size[axis] as f32) as u32..hi.ceil().clamp(0.0, size[axis] as f32) as u32
         };
-        // A row's pixels lie near the crossing of the line: to either side by the half width over the sine of its
-        // slope.
+        // The pixels of a row lie near its crossing with the line, to either side by the half width over the
+        // sine of the line's slope.
         let aside = half_width * squared.sqrt() / along[1].abs().max(1e-6) + 1.0;
         let columns = range(0);
         for y in range(1) {
@@ -88,7 +88,7 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Whether a part of a line at a distance is visible along a ray that is free up to `t_max` \[m\].
+/// Whether a part of a line at a distance is visible along a ray up to `t_max` \[m\].
 pub(super) fn is_visible(distance: f32, t_max: f32) -> bool {
     distance * AHEAD < t_max
 }
@@ -96,13 +96,14 @@ pub(super) fn is_visible(distance: f32, t_max: f32) -> bool {
 /// Colour and alpha of the domain's edges.
 pub(super) const OUTLINE: [f32; 4] = [0.75, 0.80, 0.88, 0.22];
 
-/// The edges of the box, in two lists: those behind the smoke as seen from `eye`, and those before it.
+/// Returns the edges of the box in two lists: those behind the smoke for an eye at `eye`, and those in front
+/// of it.
 pub(super) fn box_edges(extent: [f32; 3], eye: [f32; 3], tint: [f32; 4]) -> [Vec<Line>; 2] {
     let corner = |n: usize| std::array::from_fn(|a| if n >> a & 1 == 1 { extent[a] } else { 0.0 });
     let mut edges = [Vec::new(), Vec::new()];
     for axis in 0..3 {
         for n in (0..8).filter(|n| n >> axis & 1 == 0) {
-            // An edge belongs to two faces. It is before the smoke if the eye sees one of them from outside.
+            // An edge belongs to two faces. It is in front of the smoke if the eye is outside of one of them.
             let seen = (0..3)
                 .filter(|&a| a != axis)
                 .any(|a| if n >> a & 1 == 1 { eye[a] > extent[a] } else { eye[a] < 0.0 });

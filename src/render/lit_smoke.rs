@@ -1,4 +1,4 @@
-//! The smoke of a snapshot in its light: the contents of pictures by rays, for all renderers.
+//! The smoke of a snapshot and its light, for all renderers.
 
 use super::Quality;
 use super::floor::FloorLight;
@@ -12,7 +12,7 @@ use crate::snapshot::Part;
 #[derive(Default)]
 pub(super) struct LitSmoke {
     pub cells: Cells,
-    /// `cells` as splines read them, if `has_sharpened`.
+    /// The sharpened `cells` for splines, if `has_sharpened`.
     sharpened: Cells,
     has_sharpened: bool,
     pub light: LightVolume,
@@ -30,7 +30,7 @@ impl LitSmoke {
         (self.has_sharpened, self.lit_for) = (false, None);
     }
 
-    /// Updates the light. Returns whether anything changed.
+    /// Updates the light for a look. Returns whether it changed.
     pub fn illuminate(&mut self, look: &Look) -> bool {
         let key = lighting(look);
         if self.lit_for.as_ref() == Some(&key) {
@@ -42,7 +42,7 @@ impl LitSmoke {
         true
     }
 
-    /// As [`LitSmoke::illuminate`], of the part of one rank; without `floor` the light on the floor stays as it is.
+    /// Updates the light for the part of one rank; that on the floor only with `floor`.
     pub fn illuminate_part(&mut self, look: &Look, part: &Part, floor: bool) {
         self.light.cast(look, &self.cells, Some(part));
         if floor {
@@ -58,13 +58,13 @@ impl LitSmoke {
         }
     }
 
-    /// The cells that pictures of a quality read. For splines [`LitSmoke::sharpen`] must have run.
+    /// Returns the cells for pictures of a quality. For splines [`LitSmoke::sharpen`] must have run.
     pub fn shown(&self, quality: Quality) -> &Cells {
         if quality.splines { &self.sharpened } else { &self.cells }
     }
 }
 
-/// A look without all that its light does not depend on.
+/// Resets the parts of a look that do not change the light to their defaults.
 fn lighting(look: &Look) -> Look {
     let plain = Look::default();
     Look {

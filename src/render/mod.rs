@@ -122,7 +122,7 @@ impl View<'_> {
         self.camera.problem().or_else(|| self.look.problem()).or(slice).or_else(cursor)
     }
 
-    /// Refuses invalid values, and pictures without a pixel or with a side of more than `most` pixels.
+    /// Fails for invalid values, and for pictures without a pixel or with a side of more than `most` pixels.
     fn check(&self, size: [u32; 2], most: u32) -> Result<(), RenderError> {
         if size.iter().any(|n| !(1..=most).contains(n)) {
             return Err(RenderError::Size(size[0], size[1], most));
@@ -176,7 +176,7 @@ impl Mode {
         matches!(self, Self::Smoke | Self::Velocity | Self::Streamlines)
     }
 
-    /// The quantity rendered as an emissive volume.
+    /// Returns the quantity rendered as an emissive volume.
     fn glowing(self) -> Option<Quantity> {
         match self {
             Self::Speed => Some(Quantity::Speed),
@@ -185,7 +185,7 @@ impl Mode {
         }
     }
 
-    /// Share of the extinction that is rendered: smoke around lines is thinned to show them.
+    /// Returns the factor on the extinction: smoke around lines is thinned to show them.
     fn smoke_share(self) -> f32 {
         if self == Self::Smoke { 1.0 } else { 0.12 }
     }
@@ -200,26 +200,28 @@ impl Mode {
     }
 }
 
-/// Effort of a picture. It does not change the content.
+/// Quality of a picture. It does not change the content.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     /// The march runs at the size of the picture divided by this: 1, 2 or 4.
     pub divide: u32,
     /// Samples per cell edge, as a factor on [`Look::samples`].
     pub samples: f32,
-    /// Skip empty bricks.
+    /// Whether to skip empty bricks.
     pub bricks: bool,
-    /// Quadratic B-splines of sharpened smoke and of light instead of trilinear interpolation: no creases and no steps of cells, at
-    /// about twice the cost.
+    /// Whether to use quadratic B-splines of sharpened smoke and of light instead of trilinear interpolation:
+    /// they show no creases and no steps of cells, at about twice the cost.
     pub splines: bool,
-    /// As many points of light as [`Look::light_scale`] asks for in large boxes too. Light scattered more than once, and that of sky and ground,
-    /// on 64 cubes along the longest side instead of 32, with more sweeps. It matters in dense smoke, and takes eight times the memory.
+    /// Whether to use as many points of light as [`Look::light_scale`] sets in large boxes too. Light
+    /// scattered more than once, and that of sky and ground, is then solved on 64 cubes along the longest
+    /// side instead of 32, with more sweeps. It matters in dense smoke, and takes eight times the memory.
     pub fine_light: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,
-    /// Number of the first of these frames: a picture that is put together from several takes other offsets in each.
+    /// Number of the first of these frames. Each part of a picture that is the mean of several has other
+    /// offsets.
     pub first: u32,
-    /// Shift those frames within the pixel, for smooth edges.
+    /// Whether to shift these frames within the pixel, for smooth edges.
     pub edges: bool,
 }
 
@@ -227,9 +229,10 @@ pub struct Quality {
 const FEWEST: f32 = 64.0;
 
 impl Quality {
-    /// Samples per cell edge for pictures of `look` on a grid. Fewer than asked for must still be enough along the longest
-    /// side: on a coarse grid steps of two cells are grains. Light that is scattered once changes within a step through dense smoke, and no
-    /// light from other directions hides that: with one sample in each cell of 1.6 optical depths a slab was 0.95 of traced, with two 0.99.
+    /// Returns the samples per cell edge for pictures of `look` on a grid. There are at least [`FEWEST`]
+    /// along the longest side: on a coarse grid steps of two cells show as grain. Light that is scattered
+    /// once varies within a step through dense smoke, and no light from other directions hides that: with one
+    /// sample in each cell of 1.6 optical depths a slab was 0.95 of traced, with two 0.99.
     fn samples(&self, look: &Look, dims: Dims) -> f32 {
         let longest = dims.array().into_iter().max().unwrap_or(1) as f32;
         let factor =
@@ -238,7 +241,7 @@ impl Quality {
         (look.samples * factor * once).clamp(0.05, 16.0)
     }
 
-    /// For a picture of a file by `camera`: that of a lens needs many frames.
+    /// Returns the quality for a file with `camera`: a picture of a lens needs many frames.
     pub fn of_file(camera: &Camera) -> Self {
         if camera.lens.aperture > 0.0 {
             Self { passes: Self::LENS_PASSES, ..Self::SMOOTH }
@@ -247,9 +250,9 @@ impl Quality {
         }
     }
 
-    /// For files with hard edges: splines, fine light, and the mean of nine frames.
+    /// Quality for files with hard edges: splines, fine light, and the mean of nine frames.
     pub const SMOOTH: Self = Self { splines: true, fine_light: true, passes: 9, edges: true, ..Self::FINAL };
-    /// Full size.
+    /// Full size, one frame.
     pub const FINAL: Self = Self {
         divide: 1,
         samples: 1.0,
@@ -260,9 +263,10 @@ impl Quality {
         first: 0,
         edges: false,
     };
-    /// Frames whose mean is the picture of a lens. Fewer show as copies of what is far out of focus.
+    /// Number of frames whose mean is the picture of a lens. With fewer, points far out of focus show as
+    /// copies.
     pub const LENS_PASSES: u32 = 96;
-    /// For a moving picture in a window: half size.
+    /// Quality for a moving picture in a window: half size.
     pub const INTERACTIVE: Self = Self { divide: 2, samples: 0.5, ..Self::FINAL };
 }
 
@@ -279,7 +283,7 @@ pub enum RenderError {
     /// This machine has no OpenGL, for this reason.
     #[error("no OpenGL 3.3 here: {0}")]
     NoGl(String),
-    /// The driver refused an operation; which one, and its message.
+    /// The driver refused an operation: its name, and the driver's message.
     #[error("OpenGL refused {0}: {1}")]
     Gl(&'static str, String),
     /// More cells along an axis than the driver's largest texture.
@@ -294,11 +298,11 @@ pub enum RenderError {
     /// A picture with no pixels, or with more than the renderer's maximum.
     #[error("a picture of {0}x{1} pixels cannot be rendered; each side must be 1 to {2}")]
     Size(u32, u32, u32),
-    /// A mode of the air's motion, and a snapshot without velocity.
+    /// A mode that needs the velocity, with a snapshot without it.
     #[error("a picture of the flow needs a snapshot with velocity; capture it with its velocity")]
     NoVelocity,
-    /// A picture was given up, and a caller reports it as an error. [`CpuRenderer`] itself returns the unfinished picture; see
-    /// [`CpuRenderer::set_cancel`].
+    /// A picture was cancelled, and a caller reports that as an error. [`CpuRenderer`] itself returns the
+    /// unfinished picture; see [`CpuRenderer::set_cancel`].
     #[error("stopped before the picture was finished")]
     Cancelled,
 }

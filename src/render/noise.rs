@@ -1,5 +1,5 @@
 //! Blue noise: a tile of thresholds in which every level is spread evenly. Offsets of neighbouring rays
-//! differ, so the remaining error of a step is fine grain instead of bands.
+//! differ, so the error of the steps shows as fine grain instead of bands.
 //!
 //! Void and cluster (Ulichney 1993), on a torus.
 
@@ -13,37 +13,37 @@ const CELLS: usize = TILE * TILE;
 const SIGMA: f32 = 1.5;
 const KERNEL_RADIUS: isize = 6;
 
-/// The tile: values in 0..1, each of the 4096 levels once, rows of [`TILE`].
+/// Returns the tile: values in 0..1, each of the 4096 levels once, in rows of [`TILE`].
 pub fn tile() -> &'static [f32; CELLS] {
     static NOISE: OnceLock<Box<[f32; CELLS]>> = OnceLock::new();
     NOISE.get_or_init(void_and_cluster)
 }
 
-/// Row of the tile for row `y` of a picture.
+/// Returns the row of the tile for row `y` of a picture.
 pub(super) fn row(y: usize) -> &'static [f32; TILE] {
     tile()[y % TILE * TILE..].first_chunk().expect("a row of the tile")
 }
 
-/// Offset of a ray in units of a step, for pixel (`x`, `y`) counted from the lower left. From frame to frame
-/// it moves by the golden ratio, so a pixel's offsets fill 0..1 evenly.
+/// Returns the offset of a ray in units of a step, for pixel (`x`, `y`) counted from the lower left. From
+/// frame to frame it moves by the golden ratio, so a pixel's offsets fill 0..1 evenly.
 pub fn offset(x: u32, y: u32, frame: u32) -> f32 {
     let at = |n: u32| n as usize % TILE;
     (tile()[at(x) + TILE * at(y)] + frame_shift(frame)).fract()
 }
 
-/// Shift of [`offset`] in a frame, in 0..1.
+/// Returns the shift of [`offset`] in a frame, in 0..1.
 pub fn frame_shift(frame: u32) -> f32 {
     // In f64: a window left open for a week still gets new offsets.
     (f64::from(frame) * 0.618_033_988_749_894_8).fract() as f32
 }
 
-/// Position within the pixel of the `n`th of `count` frames, from its middle \[pixels\]: spread evenly
-/// (Halton, bases 2 and 3), the last in the middle.
+/// Returns the position within the pixel of the `n`th of `count` frames, from its middle \[pixels\]: spread
+/// evenly (Halton, bases 2 and 3), the last in the middle.
 pub fn sub_pixel(n: u32, count: u32) -> [f32; 2] {
     if n + 1 == count { [0.0; 2] } else { spread(n + 1) }
 }
 
-/// The same for endless frames: the `n`th, 0 in the corner.
+/// Returns the position within the pixel of the `n`th of an unlimited number of frames, 0 in the corner.
 pub fn spread(n: u32) -> [f32; 2] {
     [2, 3].map(|base| {
         let (mut left, mut share, mut x) = (n, 1.0, 0.0);
@@ -56,7 +56,8 @@ pub fn spread(n: u32) -> [f32; 2] {
     })
 }
 
-/// A point of the unit disc for the `n`th of endless frames, spread evenly (Roberts' R2 sequence); the first is the middle.
+/// Returns a point of the unit disc for the `n`th of an unlimited number of frames, spread evenly (Roberts'
+/// R2 sequence); the first is the middle.
 pub fn in_disc(n: u32) -> [f32; 2] {
     // In f64: a window left open for a week still gets new points.
     let [radius, turn] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_2]
@@ -125,7 +126,7 @@ impl Pattern {
     }
 }
 
-/// A tenth of the cells, spread out from a fixed generator (xorshift).
+/// Returns a tenth of the cells, chosen by a fixed generator (xorshift) and spread out.
 fn first_pattern() -> Pattern {
     let mut pattern = Pattern::new();
     let mut state = 0x9E37_79B9_u32;

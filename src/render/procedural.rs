@@ -1,5 +1,4 @@
-//! A still plume made of noise: looks like smoke without a simulation, for benchmarks, tests and
-//! documentation.
+//! A plume at rest made of noise, for benchmarks, tests and documentation without a simulation.
 
 use half::f16;
 use rayon::prelude::*;
@@ -17,7 +16,7 @@ pub enum Tint {
     Sectors,
 }
 
-/// A turbulent column that rises from the middle of the floor and widens, about a tenth of the box.
+/// Returns a turbulent column that rises from the middle of the floor and widens, about a tenth of the box.
 pub fn plume(dims: Dims, h: f32, tint: Tint) -> Snapshot {
     let mut snapshot = Snapshot::empty(dims, h);
     snapshot.smoke.par_iter_mut().enumerate().for_each(|(n, cell)| {
@@ -29,7 +28,7 @@ pub fn plume(dims: Dims, h: f32, tint: Tint) -> Snapshot {
     snapshot
 }
 
-/// A box full of uniform smoke, for which closed forms exist.
+/// Returns a box full of uniform smoke, for which closed forms exist.
 pub fn uniform(dims: Dims, h: f32, smoke: [f32; 4]) -> Snapshot {
     let mut snapshot = Snapshot::empty(dims, h);
     snapshot.smoke.fill(smoke.map(f16::from_f32));
@@ -38,14 +37,14 @@ pub fn uniform(dims: Dims, h: f32, smoke: [f32; 4]) -> Snapshot {
     snapshot
 }
 
-/// Cell centre with the height of the box as unit and the axis of the plume at x = z = 0.
+/// Returns a cell centre with the height of the box as unit and the axis of the plume at x = z = 0.
 fn unit(dims: Dims, cell: [usize; 3]) -> [f32; 3] {
     let scale = 1.0 / dims.ny as f32;
     let centred = |axis: usize| (cell[axis] as f32 + 0.5 - dims.array()[axis] as f32 * 0.5) * scale;
     [centred(0), (cell[1] as f32 + 0.5) * scale, centred(2)]
 }
 
-/// Red, green, blue and temperature excess at a point in [`unit`]s.
+/// Returns red, green, blue and temperature excess at a point in [`unit`]s.
 fn plume_cell(p: [f32; 3], tint: Tint) -> [f32; 4] {
     let y = p[1];
     let radius = 0.035 + 0.24 * y.powf(1.15) * smoothstep(1.0, 0.72, y).sqrt();
@@ -69,14 +68,14 @@ fn plume_cell(p: [f32; 3], tint: Tint) -> [f32; 4] {
     [density * shares[0], density * shares[1], density * shares[2], heat]
 }
 
-/// Shares of the three colours around the axis, blended.
+/// Returns the shares of the three colours around the axis, blended.
 fn sectors(angle: f32) -> [f32; 3] {
     let lobe = |c: usize| (angle - c as f32 * std::f32::consts::TAU / 3.0).cos().max(-0.4) + 0.4;
     let all = [lobe(0), lobe(1), lobe(2)];
     all.map(|share| share / all.iter().sum::<f32>())
 }
 
-/// Five octaves of round bumps with creases between, 0..1, displaced by a coarser noise.
+/// Returns five octaves of round bumps with creases between, 0..1, displaced by a coarser noise.
 fn billows(p: [f32; 3]) -> f32 {
     let warp = |shift: f32| 0.09 * (noise(p.map(|x| x * 6.0 + shift)) - 0.5);
     let p = [p[0] + warp(1.3), p[1] + warp(17.9), p[2] + warp(31.1)];
@@ -90,7 +89,7 @@ fn billows(p: [f32; 3]) -> f32 {
     sum
 }
 
-/// An upward flow that turns about the axis, with its vorticity magnitude. It is not divergence-free.
+/// Returns an upward flow that turns about the axis, with its vorticity magnitude. It is not divergence-free.
 fn swirl(dims: Dims, h: f32) -> Vec<[f16; 4]> {
     let height = dims.ny as f32 * h;
     let cell = |n: usize| {
@@ -102,7 +101,7 @@ fn swirl(dims: Dims, h: f32) -> Vec<[f16; 4]> {
     (0..dims.cells()).into_par_iter().map(cell).collect()
 }
 
-/// Value noise, 0..1, smooth, with lattice spacing 1.
+/// Returns smooth value noise, 0..1, with lattice spacing 1.
 fn noise(p: [f32; 3]) -> f32 {
     let base = p.map(f32::floor);
     let f: [f32; 3] = std::array::from_fn(|a| smoothstep(0.0, 1.0, p[a] - base[a]));
@@ -113,7 +112,7 @@ fn noise(p: [f32; 3]) -> f32 {
     lerp(along_y(0), along_y(4), f[2])
 }
 
-/// A random number in 0..1 for each point of the lattice.
+/// Returns a random number in 0..1 for each point of the lattice.
 fn lattice(p: [i32; 3]) -> f32 {
     let mixed = p[0].wrapping_mul(0x8DA6_B343_u32 as i32)
         ^ p[1].wrapping_mul(0xD816_3841_u32 as i32)

@@ -2,7 +2,7 @@
 
 use crate::snapshot::{Snapshot, fastest, greatest};
 
-/// Extinction of the strongest flow times the longest side of the box.
+/// Extinction of the greatest value times the longest side of the box.
 pub(super) const THICKNESS: f32 = 24.0;
 
 /// A quantity that a slice can show.
@@ -46,7 +46,7 @@ impl Quantity {
         Self::Vorticity,
     ];
 
-    /// A name for menus.
+    /// Returns the name for menus.
     pub fn name(self) -> &'static str {
         match self {
             Self::Density => "density",
@@ -62,7 +62,7 @@ impl Quantity {
         }
     }
 
-    /// Its unit, empty for none.
+    /// Returns the unit, empty if dimensionless.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Density | Self::Red | Self::Green | Self::Blue => "",
@@ -77,7 +77,7 @@ impl Quantity {
         self.of_flow() != [0.0; 4] || self == Self::Speed
     }
 
-    /// Factors of red, green, blue and temperature.
+    /// Returns the factors of red, green, blue and temperature.
     pub(super) fn of_smoke(self) -> [f32; 4] {
         match self {
             Self::Density => [1.0, 1.0, 1.0, 0.0],
@@ -89,7 +89,7 @@ impl Quantity {
         }
     }
 
-    /// Factors of u, v, w and vorticity; the speed is not linear in them.
+    /// Returns the factors of u, v, w and vorticity; the speed is not linear in them.
     pub(super) fn of_flow(self) -> [f32; 4] {
         match self {
             Self::VelocityX => [1.0, 0.0, 0.0, 0.0],
@@ -105,14 +105,14 @@ impl Quantity {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranges {
     smoke: [f32; 4],
-    /// Lowest temperature excess, 0 K at most.
+    /// Lowest temperature excess, at most 0 K.
     coldest: f32,
     speed: f32,
     vorticity: f32,
 }
 
 impl Ranges {
-    /// Ranges of `snapshot`.
+    /// Returns the ranges of `snapshot`.
     pub fn of(snapshot: &Snapshot) -> Self {
         let mut smoke = [0.0_f32; 4];
         for max in &snapshot.bricks.max {
@@ -123,8 +123,8 @@ impl Ranges {
         Self { smoke, coldest: snapshot.bricks.coldest.to_f32(), speed, vorticity }
     }
 
-    /// From 0 to the largest value; for the temperature from the lowest one below zero; for velocity components from minus
-    /// to plus the largest speed.
+    /// Returns the ends of the colour scale: 0 and the largest value; for the temperature the lowest one
+    /// below 0 instead of 0; for velocity components minus and plus the largest speed.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         let factors = quantity.of_smoke();
         let smoke: f32 = (0..4).map(|c| factors[c] * self.smoke[c]).sum();

@@ -1,4 +1,4 @@
-//! A field of four numbers over the box, sampled as a texture unit does.
+//! A field of four numbers over the box, sampled as by a texture unit.
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -17,7 +17,7 @@ pub(super) struct Volume {
     scale: [f32; 3],
     /// Distance of the first point from the side of the box, in points.
     first: f32,
-    /// Plane of the first values: others may lie on other ranks.
+    /// Plane of the first values: planes before it may lie on other ranks.
     plane: usize,
     values: Vec<[f32; 4]>,
 }
@@ -28,40 +28,41 @@ impl Volume {
         Self::of_part(&Part::of(snapshot), values)
     }
 
-    /// As [`Volume::at_centres`], of the planes of a part of a snapshot. Samples read these alone.
+    /// Makes a volume as [`Volume::at_centres`] does, of the planes of a part of a snapshot. Samples read
+    /// only these.
     pub fn of_part(part: &Part, values: &[[f16; 4]]) -> Self {
         Self::of_planes(part.whole, part.first, values)
     }
 
-    /// As [`Volume::at_centres`], of the planes from `plane` on.
+    /// Makes a volume as [`Volume::at_centres`] does, of the planes from `plane` on.
     pub fn of_planes(whole: &Snapshot, plane: usize, values: &[[f16; 4]]) -> Self {
         let scale = [1.0 / whole.h; 3];
         Self { dims: whole.dims, scale, first: 0.5, plane, values: to_f32(values) }
     }
 
-    /// Plane of cells in which a point of height `z` lies \[m\].
+    /// Returns the plane of cells of a point at `z` \[m\].
     pub fn plane_at(&self, z: f32) -> usize {
         (z * self.scale[2]).clamp(0.0, (self.dims.nz - 1) as f32) as usize
     }
 
-    /// A light volume towards an eye.
+    /// Makes a volume of a light volume towards an eye.
     pub fn of_light(light: &LightVolume, texels: &[[f16; 4]]) -> Self {
         let scale = [1.0 / light.spacing; 3];
         Self { dims: light.points, scale, first: -0.5, plane: 0, values: to_f32(texels) }
     }
 
-    /// Trilinear sample at a point in the box \[m\].
+    /// Samples trilinearly at a point in the box \[m\].
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let before = self.dims.index(0, 0, self.plane);
         trilinear(self.dims, self.place(p), |n| self.values[n - before])
     }
 
-    /// Quadratic B-spline sample: without creases, and slightly blurred.
+    /// Samples the quadratic B-spline, which has no creases and blurs slightly.
     pub fn sample_spline(&self, p: [f32; 3]) -> [f32; 4] {
         spline(self.dims, self.place(p), |n| self.values[n])
     }
 
-    /// A point \[m\] in units of the spacing from the first value.
+    /// Converts a point \[m\] to units of the spacing from the first value.
     fn place(&self, p: [f32; 3]) -> [f32; 3] {
         std::array::from_fn(|a| p[a] * self.scale[a] - self.first)
     }

@@ -17,7 +17,7 @@ pub(super) struct Scenery<'a> {
     pub medium: &'a Medium,
     pub look: &'a Look,
     pub solids: &'a [Solid],
-    /// The frame whose offsets turn the points of wide lights.
+    /// Number of the frame, whose offsets rotate the sample points of wide lights.
     pub frame: u32,
     /// Whether light is interpolated by splines.
     pub splines: bool,
@@ -32,14 +32,15 @@ pub(super) fn shows_environment(look: &Look) -> bool {
     look.environment.shown && look.environment.sphere.is_some()
 }
 
-/// Background at a height of 0..1 in the picture.
+/// Returns the background at a height of 0..1 in the picture.
 pub(super) fn background(look: &Look, v: f32) -> [f32; 3] {
     let [top, bottom] = look.background;
     std::array::from_fn(|c| bottom[c] + (top[c] - bottom[c]) * v)
 }
 
 impl Scenery<'_> {
-    /// A solid's surface: the sun as far as neither solids nor smoke hide it, and all other light, read just outside.
+    /// Shades the surface of a solid: by the sun with the shadows of solids and smoke, and by all other
+    /// light, read just outside the surface.
     fn solid(&self, ray: &Ray, meeting: &Meeting, turn: f32) -> [f32; 3] {
         let (m, n) = (self.medium, meeting.normal);
         let facet = Facet::new(ray, n, self.look.roughness(meeting.solid));
@@ -63,7 +64,7 @@ impl Scenery<'_> {
         std::array::from_fn(|c| matte[c] + m.sun[c] * sunny[c] * sun + glossy[c] + (1.0 - base) * mirrored[c])
     }
 
-    /// Renders the solids over a row of pixels, of a picture of `size`.
+    /// Renders the solids over a row of pixels of a picture of `size`.
     pub fn row_of_solids(
         &self,
         axes: &Axes,
@@ -94,7 +95,7 @@ impl Scenery<'_> {
     }
 }
 
-/// Opacity of the floor at x and z: it fades out, without a horizon.
+/// Returns the opacity of the floor at x and z: it fades out before the horizon.
 pub(super) fn floor_shown(p: [f32; 2], stage: &Stage) -> f32 {
     let ([x, z], side) = (stage.middle(), stage.side());
     let out = [(p[0] - x) / side, (p[1] - z) / side];

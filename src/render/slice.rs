@@ -18,14 +18,14 @@ pub struct Slice {
     pub axis: usize,
     /// Position of the plane: 0 at one side of the box, 1 at the other.
     pub position: f32,
-    /// Quantity shown.
+    /// Shown quantity.
     pub quantity: Quantity,
     /// Values at both ends of the colour scale; `None` uses [`Ranges::of`](super::Ranges::of).
     pub range: Option<[f32; 2]>,
 }
 
 impl Slice {
-    /// The first invalid value, if any.
+    /// Returns the first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidLook> {
         let within = |what, values: &[f32], range| InvalidLook::unless_within("slice", what, values, range);
         within("axis", &[self.axis as f32], [0.0, 2.0])
@@ -35,7 +35,7 @@ impl Slice {
 }
 
 impl Default for Slice {
-    /// The density in the middle plane across z.
+    /// Returns a slice of the density in the middle plane across z.
     fn default() -> Self {
         Self { axis: 2, position: 0.5, quantity: Quantity::Density, range: None }
     }
@@ -44,11 +44,11 @@ impl Default for Slice {
 /// Transmittance of a slice for the background.
 pub(super) const CLEAR: f32 = 0.06;
 
-/// Opacity of a slice where the value is 0, so that empty parts are no black wall, and the share of the range at which it is
-/// 1.
+/// Opacity of a slice where the value is 0, so that empty parts are not black, and the share of the range at
+/// which the opacity is 1.
 pub(super) const COVER: [f32; 2] = [0.5, 0.15];
 
-/// Opacity of a slice.
+/// Returns the opacity of a slice.
 fn cover(value: f32, range: [f32; 2]) -> f32 {
     let strength = value.abs() / range[0].abs().max(range[1].abs()).max(1e-20);
     COVER[0] + (1.0 - COVER[0]) * smoothstep(0.0, COVER[1], strength)
@@ -68,7 +68,7 @@ pub(super) struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    /// Colour and alpha along a ray that is free up to `t_max`.
+    /// Returns colour and alpha along a ray up to `t_max`.
     pub fn tint(&self, ray: &Ray, t_max: f32) -> Option<[f32; 4]> {
         let axis = self.slice.axis.min(2);
         let extent = self.dims.array().map(|n| n as f32 * self.h);
@@ -100,7 +100,7 @@ impl Plane<'_> {
 /// Width of the legend's bar \[pixels\].
 pub(super) const BAR: f32 = 14.0;
 
-/// The legend: its bar, [`BAR`] wide, and its numbers, both in the screen's −1..1.
+/// Returns the lines of the legend: its bar, [`BAR`] wide, and its numbers, both in the screen's −1..1.
 pub(super) fn legend(range: [f32; 2], unit: &str, size: [u32; 2]) -> [Vec<Line>; 2] {
     const PARTS: usize = 24;
     let [width, height] = size.map(|n| n as f32);
@@ -139,7 +139,7 @@ fn short(value: f32, range: [f32; 2]) -> String {
     }
 }
 
-/// Text in strokes, 8 pixels high, from the lower left corner `from`.
+/// Writes text in strokes, 8 pixels high, from the lower left corner `from`.
 fn write(text: &str, from: [f32; 2], at: &impl Fn(f32, f32) -> [f32; 3], out: &mut Vec<Line>) {
     let mut x = from[0];
     for letter in text.chars() {
@@ -156,7 +156,7 @@ fn write(text: &str, from: [f32; 2], at: &impl Fn(f32, f32) -> [f32; 3], out: &m
     }
 }
 
-/// Strokes of a letter as pairs of digits, 0..4 across and 0..8 up, and its advance.
+/// Returns the strokes of a letter as pairs of digits, 0..4 across and 0..8 up, and its advance.
 fn glyph(letter: char) -> (&'static [&'static str], f32) {
     match letter {
         '0' => (&["103041473818070110"], 8.0),

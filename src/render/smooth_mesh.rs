@@ -1,9 +1,10 @@
-//! A mesh with rounded faces, as pictures show it: what was a smooth body before it was cut into triangles looks so again, from
-//! its outline to the edge of its shadow.
+//! Rounding of meshes for pictures. The triangles of a smooth body no longer show, neither in its outline nor
+//! at the edge of its shadow.
 //!
-//! Each triangle is split into four as often as it is larger than a node of the distance field. The middle of an edge moves off
-//! it halfway to the tangent planes at its ends (Boubekeur and Alexa, "Phong tessellation", 2008, with the factor that is exact
-//! for circles). Edges that bend by more than [`CREASE`] stay straight and sharp.
+//! Triangles are split into four until they are no larger than a node of the distance field. The middle of an
+//! edge moves halfway to the tangent planes at its ends (Boubekeur and Alexa, "Phong tessellation", 2008,
+//! with the factor that is exact for circles). Edges that bend by more than [`CREASE`] stay straight and
+//! sharp.
 
 use std::collections::HashMap;
 
@@ -11,11 +12,11 @@ use nalgebra::Vector3;
 
 use crate::snapshot::Mesh;
 
-/// Cosine of the angle between faces from which on an edge is sharp: 42°.
+/// Cosine of the least angle between the faces of a sharp edge: 42°.
 const CREASE: f32 = 0.74;
 /// Factor of Phong tessellation.
 const ROUND: f32 = 0.5;
-/// Most triangles, and most times that they are split.
+/// Greatest number of triangles, and of splits.
 const MOST: usize = 200_000;
 const SPLITS: usize = 3;
 
@@ -24,7 +25,7 @@ type Point = Vector3<f32>;
 /// Two vertices, the lower first.
 type Edge = [u32; 2];
 
-/// `mesh` rounded until its edges are as short as `spacing` \[m\]; `None` if they are already.
+/// Rounds `mesh` until its edges are as short as `spacing` \[m\]; `None` if they are already.
 pub(super) fn rounded(mesh: &Mesh, spacing: f32) -> Option<Mesh> {
     let mut vertices: Vec<Point> = mesh.vertices().iter().map(|&v| v.into()).collect();
     let mut triangles = mesh.triangles().to_vec();
@@ -46,13 +47,13 @@ fn edges_of([a, b, c]: [u32; 3]) -> [Edge; 3] {
     [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)])
 }
 
-/// Normal of a triangle, as long as twice its area.
+/// Returns the normal of a triangle, with twice its area as length.
 fn normal(vertices: &[Point], t: [u32; 3]) -> Point {
     let [a, b, c] = t.map(|v| vertices[v as usize]);
     (b - a).cross(&(c - a))
 }
 
-/// Unit normals of the faces at each edge, and the edges between faces that differ much, or that more than two share.
+/// Returns whether each edge is sharp: its faces differ much in direction, or more than two faces share it.
 fn sharp_edges(vertices: &[Point], triangles: &[[u32; 3]]) -> HashMap<Edge, bool> {
     let mut faces: HashMap<Edge, Vec<Point>> = HashMap::new();
     for &t in triangles {
@@ -80,7 +81,7 @@ fn split(
         }
         edges_of(t).into_iter().for_each(|edge| *at_edge.entry(edge).or_default() += unit);
     }
-    // Beside a sharp edge the mean over all faces of a vertex is the normal of none.
+    // At a sharp edge the mean normal over all faces of a vertex is not that of any of them.
     let mut cornered = vec![false; vertices.len()];
     for (edge, _) in sharp.iter().filter(|(_, sharp)| **sharp) {
         edge.iter().for_each(|&v| cornered[v as usize] = true);
@@ -122,7 +123,7 @@ fn split(
 mod tests {
     use super::*;
 
-    /// A ball of eight triangles, each split into four and moved out to the sphere as often as asked.
+    /// Makes a ball of eight triangles, each split into four and moved out to the sphere `times` times.
     fn ball(times: usize) -> Mesh {
         let mut vertices: Vec<Point> = [
             [1.0, 0.0, 0.0],

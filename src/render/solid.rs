@@ -1,5 +1,5 @@
-//! Solids in the smoke: lit, hiding what lies behind them, shadowed by smoke and shadowing it.
-//! `shaders/solid.glsl` has the same formulas.
+//! Solids in the smoke: intersections of rays, signed distances and clearances. `shaders/solid.glsl` has the
+//! same formulas.
 
 use std::sync::Arc;
 
@@ -70,12 +70,12 @@ impl PartialEq for Shape {
 pub(super) struct Meeting {
     pub t: f32,
     pub normal: [f32; 3],
-    /// Number of the solid.
+    /// Index of the solid.
     pub solid: usize,
 }
 
 impl Solid {
-    /// All solids of a snapshot with their poses.
+    /// Returns all solids of a snapshot with their poses.
     pub fn all(poses: &[SolidPose], fields: &mut Fields) -> Vec<Self> {
         let all = poses.iter().map(|pose| Self::of(pose, fields)).collect();
         fields.forget_unused();
@@ -100,7 +100,7 @@ impl Solid {
         UnitQuaternion::try_new(Quaternion::new(w, i, j, k), 1e-9).unwrap_or_else(UnitQuaternion::identity)
     }
 
-    /// Signed distance of a point from the surface, negative inside \[m\].
+    /// Returns the signed distance of a point from the surface, negative inside \[m\].
     pub fn distance(&self, p: [f32; 3]) -> f32 {
         let p = self.turn().inverse() * (Vector3::from(p) - Vector3::from(self.center));
         match &self.shape {
@@ -117,8 +117,8 @@ impl Solid {
         }
     }
 
-    /// Least distance between the solid and a ray from `p` along a unit vector, `far` long \[m\]: negative if they meet, a lower
-    /// bound if the ray passes outside the bounding ball.
+    /// Returns the least distance between the solid and a ray from `p` along a unit vector, of length `far`
+    /// \[m\]: negative if they intersect, a lower bound if the ray passes outside the bounding ball.
     pub fn clearance(&self, p: [f32; 3], along: [f32; 3], far: f32) -> f32 {
         let (p, along) = (Vector3::from(p), Vector3::from(along));
         let to = Vector3::from(self.center) - p;
@@ -142,7 +142,7 @@ impl Solid {
         least
     }
 
-    /// Radius of a ball around its origin that holds it \[m\].
+    /// Returns the radius of the bounding ball around its origin \[m\].
     pub fn bounding_radius(&self) -> f32 {
         match &self.shape {
             Shape::Sphere { radius } => *radius,
@@ -152,7 +152,8 @@ impl Solid {
         }
     }
 
-    /// First intersection of `ray` with the solid, in front of the ray's origin; `solid` is its number.
+    /// Returns the first intersection of `ray` with the solid, in front of the ray's origin; `solid` is its
+    /// index.
     pub fn meet(&self, ray: &Ray, solid: usize) -> Option<Meeting> {
         let turn = self.turn();
         let o = turn.inverse() * (ray.origin.coords - Vector3::from(self.center));
@@ -166,8 +167,9 @@ impl Solid {
         (t > 0.0).then(|| Meeting { t, normal: (turn * normal).into(), solid })
     }
 
-    /// Data for the shader: position and kind, size, rotation, and for a mesh its first node and spacing, and
-    /// its nodes and first layer. `layer` is that of the mesh's field in the volume of all fields.
+    /// Returns the data for the shader: position and kind, size, rotation, and for a mesh its first node and
+    /// spacing, and its nodes and first layer. `layer` is that of the mesh's field in the volume of all
+    /// fields.
     #[cfg(feature = "viewer")]
     pub fn packed(&self, layer: usize) -> [[f32; 4]; 5] {
         let [x, y, z] = self.center;
@@ -194,7 +196,7 @@ impl Solid {
     }
 }
 
-/// The nearest of all intersections.
+/// Returns the nearest of all intersections.
 pub(super) fn nearest(solids: &[Solid], ray: &Ray) -> Option<Meeting> {
     let meetings = solids.iter().enumerate().filter_map(|(n, solid)| solid.meet(ray, n));
     meetings.min_by(|a, b| a.t.total_cmp(&b.t))
@@ -204,7 +206,7 @@ type Local = Option<(f32, Vector3<f32>)>;
 
 fn meet_sphere(o: Vector3<f32>, d: Vector3<f32>, radius: f32) -> Local {
     let b = o.dot(&d);
-    // The distance from the axis of the ray. The form o² − b² would cancel for a distant eye.
+    // The distance from the axis of the ray. The form o² − b² would cancel catastrophically for a distant eye.
     let miss = (o - d * b).norm_squared();
     let root = radius * radius - miss;
     let t = -b - root.max(0.0).sqrt();
@@ -255,7 +257,7 @@ mod tests {
         ]
     }
 
-    /// At an intersection the signed distance is 0 and grows along the normal.
+    /// At an intersection the signed distance is 0 and increases along the normal.
     #[test]
     fn rays_meet_the_surface() {
         let mut met = 0;

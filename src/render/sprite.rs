@@ -1,7 +1,7 @@
 //! Pictures for games: smoke without a background, in straight alpha, and its motion in the picture.
 //!
-//! A game puts such a picture on a plane. It interpolates texels, also those at the edge of the smoke, so pixels
-//! without smoke get the colour of the nearest smoke; without that, edges would turn dark.
+//! A game puts such a picture on a plane and interpolates its texels, also at the edge of the smoke. So
+//! pixels without smoke get the colour of the nearest smoke; otherwise edges would turn dark.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::f16;
@@ -15,11 +15,11 @@ use super::tone::{self, Tone};
 use crate::look::{Camera, Look};
 use crate::snapshot::{Snapshot, SnapshotSlab};
 
-/// Opacity from which a pixel's own colour counts alone.
+/// Opacity above which a pixel has its own colour alone.
 const SURE: f32 = 0.02;
 
-/// Divides `values`, which are premultiplied by `weights`, by them. `size` is the width and height of both. Values with
-/// little or no weight are those of the surroundings, from a pyramid of sums.
+/// Divides `values`, which are premultiplied by `weights`, by these. `size` is the width and height of both.
+/// Values with little or no weight are replaced by those of their surroundings, from a pyramid of sums.
 pub fn straight<const N: usize>(values: &[[f32; N]], weights: &[f32], size: [u32; 2]) -> Vec<[f32; N]> {
     let [width, height] = size.map(|n| n as usize);
     assert!(values.len() == width * height && weights.len() == values.len(), "a value for each pixel");
@@ -53,23 +53,24 @@ pub fn straight<const N: usize>(values: &[[f32; N]], weights: &[f32], size: [u32
 }
 
 impl LinearImage {
-    /// Opacity of each pixel.
+    /// Returns the opacity of each pixel.
     pub fn opacities(&self) -> Vec<f32> {
         self.rgba.iter().map(|pixel| pixel[3].clamp(0.0, 1.0)).collect()
     }
 
-    /// Radiance of each pixel in straight alpha; where there is no smoke, that of the nearest.
+    /// Returns the radiance of each pixel in straight alpha; pixels without smoke get that of the nearest
+    /// smoke.
     pub fn straight_radiance(&self) -> Vec<[f32; 3]> {
         let radiance: Vec<[f32; 3]> = self.rgba.iter().map(|&[r, g, b, _]| [r, g, b]).collect();
         straight(&radiance, &self.opacities(), [self.width, self.height])
     }
 
-    /// The picture after the exposure and tone map of a look: sRGB bytes with straight alpha.
+    /// Returns the picture after the exposure and tone map of a look: sRGB bytes with straight alpha.
     pub fn sprite(&self, look: &Look) -> Vec<[u8; 4]> {
         let pixels: Vec<[f32; 4]> =
             self.straight_radiance().into_iter().map(|[r, g, b]| [r, g, b, 0.0]).collect();
         let mut bytes = vec![[0; 4]; pixels.len()];
-        // Rounds to the nearest: a dither of each frame would flicker.
+        // Values are rounded to nearest: dither that differs between frames would flicker.
         let (map, exposure) = (look.tone, look.exposure.exp2());
         let tone = Tone { map, background: [0.0; 3], exposure, noise: &[0.5; 64] };
         tone::row(&tone, &pixels, &mut bytes);
@@ -80,8 +81,9 @@ impl LinearImage {
     }
 }
 
-/// Motion of the smoke in a picture of `size` by `camera`, within `dt` \[s\]: to the right and up, as shares of the
-/// picture's width and height, rows from the top. It is the mean along the ray, weighted by what is seen.
+/// Returns the motion of the smoke in a picture of `size` by `camera`, within `dt` \[s\]: to the right and
+/// up, as shares of the picture's width and height, rows from the top. It is the mean along the ray, weighted
+/// by the visible opacity.
 ///
 /// # Panics
 /// If the snapshot has no velocity.
@@ -93,8 +95,9 @@ pub fn motion(snapshot: &Snapshot, look: &Look, camera: &Camera, size: [u32; 2],
     flow.means(&rays, dt)
 }
 
-/// As [`motion`], of the smoke of several ranks, each of which calls this with its slab and its velocity. Rays go from rank to rank; the
-/// first gets the picture, with the bytes of one process.
+/// Returns the motion as [`motion`] does, of the smoke of several ranks, each of which calls this with its
+/// slab and its velocity. Rays pass from rank to rank; the first gets the picture, with the bytes of one
+/// process.
 ///
 /// # Panics
 /// If the slab has no velocity.
@@ -134,20 +137,20 @@ pub fn motion_of_slabs(
         if last != 0 && me == 0 {
             comm.transfer(&[], &mut [(last, cast_slice_mut(&mut rays))]);
         }
-        // Rays of the other way are as at their start.
+        // Rays of the other direction have their initial state.
         all.iter_mut().zip(rays).filter(|(_, ray)| *ray != AT_START).for_each(|(to, ray)| *to = ray);
     }
     (me == 0).then(|| flow.means(&all, dt))
 }
 
-/// Rows of pixels whose rays are handed on together.
+/// Rows of pixels whose rays are sent together.
 const BAND: usize = 16;
 
-/// A ray on its way: the motion along x and y times what is seen of it, the sum of what is seen, and the share of light that comes from
-/// further on.
+/// State of a ray: the motion along x and y weighted by visible opacity, the sum of these weights, and the
+/// transmittance.
 type SeenMotion = [f32; 4];
 
-/// A ray before its first step.
+/// State of a ray before its first step.
 const AT_START: SeenMotion = [0.0, 0.0, 0.0, 1.0];
 
 /// Smoke and its velocity along the axes of a camera.
@@ -163,7 +166,7 @@ struct SeenFlow {
 }
 
 impl SeenFlow {
-    /// Of the planes of smoke and velocity from `first` on.
+    /// Makes the flow of the planes of smoke and velocity from `first` on.
     fn new(
         whole: &Snapshot,
         look: &Look,
@@ -189,8 +192,8 @@ impl SeenFlow {
         Self { axes, across, upwards, volume, extent, step, extinction, size }
     }
 
-    /// Walks the rays of the pixels from `first` on, rows from the top, whose direction `goes`, through their steps at heights that
-    /// are `is_own`.
+    /// Marches the rays of the pixels from `first` on, rows from the top: those whose direction `goes`
+    /// accepts, through the steps whose z `is_own` accepts.
     fn walk(
         &self,
         first: usize,
@@ -225,7 +228,7 @@ impl SeenFlow {
                         false => (to.dot(&axes.forward).max(1e-3), into),
                     };
                     let [x, y] = [across, upwards].map(|axis| to.dot(&axis) / depth);
-                    // Derivatives of x and y, which are -1..1 over the picture.
+                    // Derivatives of x and y, which are −1..1 over the picture.
                     x_sum += seen / density * (right - x * into) / depth;
                     y_sum += seen / density * (up - y * into) / depth;
                     weight += seen;
@@ -235,7 +238,7 @@ impl SeenFlow {
         });
     }
 
-    /// The motion that rays have seen within `dt`, without gaps.
+    /// Returns the mean motion of the rays within `dt`, with pixels without smoke filled in.
     fn means(&self, rays: &[SeenMotion], dt: f32) -> Vec<[f32; 2]> {
         let values: Vec<_> = rays.iter().map(|[x, y, ..]| [0.5 * dt * x, 0.5 * dt * y]).collect();
         let weights: Vec<_> = rays.iter().map(|ray| ray[2]).collect();

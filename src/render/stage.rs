@@ -1,8 +1,9 @@
-//! Pictures of a box that has moved from where it was at the start.
+//! Pictures of a box that has moved since the start.
 //!
-//! A picture is rendered in coordinates from the lower corner of the snapshot's box. Camera, cursor and lights come in those of the
-//! scene and are moved here. All that is relative to the size of a box keeps to the box at the start, so that nothing jumps when the
-//! box moves: the end of the floor, the fade of smoke at sides, the place of a slice.
+//! A picture is rendered in coordinates from the lower corner of the snapshot's box. Camera, cursor and
+//! lights have those of the scene and are converted here. Values relative to the size of a box refer to the
+//! box at the start, so that they do not jump when the box moves: the end of the floor, the fade of smoke at
+//! sides, the position of a slice.
 
 use super::{Cursor, Mode, Slice, View};
 use crate::look::{Camera, Emitter};
@@ -20,18 +21,18 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Of the box of `snapshot`.
+    /// Makes the stage of `snapshot`.
     pub fn of(snapshot: &Snapshot) -> Self {
         Self { corner: snapshot.corner(), extent: snapshot.extent(), start: snapshot.start }
     }
 
-    /// x and z of the middle of the floor \[m\].
+    /// Returns x and z of the middle of the floor \[m\].
     pub fn middle(&self) -> [f32; 2] {
         let [low, high] = self.start;
         [0.5 * (low[0] + high[0]), 0.5 * (low[2] + high[2])]
     }
 
-    /// The longer horizontal side of the box at the start \[m\].
+    /// Returns the longer horizontal side of the box at the start \[m\].
     pub fn side(&self) -> f32 {
         let size = self.start_size();
         size[0].max(size[2])
@@ -74,7 +75,7 @@ impl Stage {
         render(&View { look: &look, camera: &camera, cursor, mode })
     }
 
-    /// The slice at the same place of the scene.
+    /// Returns the slice at the same position in the scene.
     fn slice(&self, slice: Slice) -> Slice {
         let axis = slice.axis.min(2);
         let [low, high] = self.start.map(|corner| corner[axis]);
@@ -108,7 +109,7 @@ mod tests {
         };
         let slice = Mode::Slice(Slice { position: 0.3, ..Slice::default() });
         let first = [Mode::Smoke, slice].map(|mode| render(&snapshot, &look, &camera, cursor, mode));
-        // The box of the start has become a larger one, with its smoke at the same place of the scene.
+        // The box has grown since the start, and its smoke has the same position in the scene.
         snapshot.origin = [16, 0, -8];
         let by = snapshot.corner();
         let moved = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + by[a]);

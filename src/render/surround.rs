@@ -1,29 +1,32 @@
-//! The light of an environment: suns and low harmonics of the rest for smoke and floor, its picture for paths and the background.
+//! The light of an environment map: suns and spherical harmonics of the rest for smoke and floor, the map
+//! itself for paths and the background.
 //!
-//! Means of the rest over the sphere of L, of L Ω and of L Ω Ωᵀ hold all harmonics up to the second degree: the radiance without finer detail is
+//! Means of L, of L Ω and of L Ω Ωᵀ over the sphere determine the spherical harmonics up to degree 2. The
+//! radiance without finer detail is
 //!
 //! ```text
 //! L₂(Ω) = M₀ + 3 M₁·Ω + ½ (15 Ω·M₂Ω − 5 M₀)
 //! ```
 //!
-//! and what a white Lambertian surface with the normal n sends is M₀ + 2 M₁·n + ⅛ (15 n·M₂n − 5 M₀) (Ramamoorthi and Hanrahan 2001).
+//! and the radiance of a white Lambertian surface with the normal n is M₀ + 2 M₁·n + ⅛ (15 n·M₂n − 5 M₀)
+//! (Ramamoorthi and Hanrahan 2001).
 
 use std::sync::Arc;
 
 use crate::look::{Emitter, Environment, Light, Moments, Sphere};
 
-/// An environment, turned.
+/// An environment map with its rotation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surround {
     sphere: Arc<Sphere>,
     strength: f32,
-    /// Sine and cosine of the turn.
+    /// Sine and cosine of the rotation.
     turn: [f32; 2],
     moments: [Moments; 3],
 }
 
 impl Surround {
-    /// Of an environment, if there is one.
+    /// Makes the light of an environment, if there is one.
     pub fn of(environment: &Environment) -> Option<Self> {
         let sphere = environment.sphere.clone()?;
         let (sin, cos) = environment.rotation.to_radians().sin_cos();
@@ -52,23 +55,23 @@ impl Surround {
         [cos * x + sin * z, y, cos * z - sin * x]
     }
 
-    /// The direction in the picture's own frame.
+    /// Converts a direction to the frame of the map.
     pub fn to_picture(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
         let [sin, cos] = self.turn;
         [cos * x - sin * z, y, cos * z + sin * x]
     }
 
-    /// Radiance from a direction.
+    /// Returns the radiance from a direction.
     pub fn radiance(&self, from: [f32; 3]) -> [f32; 3] {
         self.sphere.radiance(self.to_picture(from)).map(|x| self.strength * x)
     }
 
-    /// Radiance from a direction as paths see it, see [`Sphere::texel_radiance`].
+    /// Returns the radiance from a direction for paths, see [`Sphere::texel_radiance`].
     pub fn texel_radiance(&self, from: [f32; 3]) -> [f32; 3] {
         self.sphere.texel_radiance(self.to_picture(from)).map(|x| self.strength * x)
     }
 
-    /// Its small bright parts, as lights.
+    /// Returns its small bright parts, as lights.
     pub fn suns(&self) -> impl Iterator<Item = Light> {
         self.sphere.suns().iter().filter_map(|sun| match sun.emitter {
             Emitter::Sun { direction, size } => {
@@ -79,17 +82,17 @@ impl Surround {
         })
     }
 
-    /// Radiance of all but the suns from a direction, without detail, one colour.
+    /// Returns the radiance from a direction without suns and without detail, in one colour.
     pub fn smooth(&self, c: usize, from: [f32; 3]) -> f32 {
         self.degrees(c, from, [1.0, 1.0]).max(0.0)
     }
 
-    /// Radiance that a white surface with a normal sends, without light of the suns.
+    /// Returns the radiance of a white surface with a normal, without light of the suns.
     pub fn on_white(&self, normal: [f32; 3]) -> [f32; 3] {
         std::array::from_fn(|c| self.degrees(c, normal, [2.0 / 3.0, 0.25]).max(0.0))
     }
 
-    /// The sum of the harmonics, of the first and second degree only shares.
+    /// Returns the sum of the harmonics, with factors on the first and second degree.
     fn degrees(&self, c: usize, d: [f32; 3], [once, twice]: [f32; 2]) -> f32 {
         let Moments { mean, first, second: [xx, yy, zz, xy, xz, yz] } = self.moments[c];
         let along: f32 = (0..3).map(|a| first[a] * d[a]).sum();
@@ -100,28 +103,29 @@ impl Surround {
         mean + once * 3.0 * along + twice * (7.5 * square - 2.5 * mean)
     }
 
-    /// The mean radiance of one colour without the suns, and the mean of radiance times the direction that light goes.
+    /// Returns the mean radiance of one colour without the suns, and the mean of radiance times the direction
+    /// of propagation.
     pub fn moments(&self, c: usize) -> (f32, [f32; 3]) {
         (self.moments[c].mean, self.moments[c].first.map(|x| -x))
     }
 
-    /// A direction to the environment chosen by its radiance, by three uniform numbers.
+    /// Samples a direction to the environment by its radiance, by three uniform numbers.
     pub fn sample(&self, u: [f32; 3]) -> [f32; 3] {
         self.to_world(self.sphere.sample(u))
     }
 
-    /// Probability density of a direction from [`Surround::sample`] \[1/sr\].
+    /// Returns the probability density of a direction from [`Surround::sample`] \[1/sr\].
     pub fn density(&self, from: [f32; 3]) -> f32 {
         self.sphere.density(self.to_picture(from))
     }
 
-    /// The factor on its radiance.
+    /// Returns the factor on its radiance.
     #[cfg(feature = "viewer")]
     pub fn strength(&self) -> f32 {
         self.strength
     }
 
-    /// Sine and cosine of its turn.
+    /// Returns sine and cosine of its rotation.
     #[cfg(feature = "viewer")]
     pub fn turn(&self) -> [f32; 2] {
         self.turn
@@ -148,13 +152,13 @@ mod tests {
             for even in [all.smooth(0, d), all.on_white(d)[1]] {
                 assert!((even - 1.0).abs() < 3e-3, "{even}");
             }
-            // Within a texel longitude and latitude are uniform, so that directions crowd at the poles.
+            // Longitude and latitude are uniform within a texel, so that directions are denser at the poles.
             let even = all.density(d) * 4.0 * std::f32::consts::PI;
             assert!(d[1] == 1.0 || (even - 1.0).abs() < 0.1, "{even}");
         }
     }
 
-    /// Radiance 1 + y: a white floor sends 1 + 2/3.
+    /// Under a sky of radiance 1 + y a white floor has the radiance 1 + 2/3.
     #[test]
     fn a_linear_sky_is_what_its_harmonics_say() {
         let sky = surround(0.0, |d| 0.5 + 0.5 * d[1]);
@@ -176,7 +180,8 @@ mod tests {
             assert!(turned.density(d) > 0.0 && d[0] < -0.9, "{d:?}");
         }
     }
-    /// Radiance over density is bounded: at the edge of a sun a path was a speck thousands of times as bright as all others.
+    /// Radiance over density is bounded: at the edge of a sun a path was once a speck thousands of times as
+    /// bright as others.
     #[test]
     fn paths_see_no_specks_beside_a_sun() {
         let bright = surround(0.0, |d| if d[1] > 0.99 { 5000.0 } else { 0.1 });

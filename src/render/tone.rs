@@ -11,7 +11,7 @@ use crate::look::ToneMap;
 use crate::look::srgb::{self, LUMINANCE};
 use crate::simd::{Simd, each_level, greatest, least};
 
-/// Greatest radiance that the other curves get, so that they stay finite.
+/// Greatest input of the other curves, so that they stay finite.
 pub(super) const MOST_RADIANCE: f32 = 1e6;
 /// Darkest and brightest radiance that the curve resolves \[stops around 1\].
 pub(super) const STOPS: [f32; 2] = [-12.473_93, 4.026_069];
@@ -58,7 +58,7 @@ pub(super) struct Tone<'a> {
     pub background: [f32; 3],
     /// Factor on the radiance.
     pub exposure: f32,
-    /// Dither: rounds each pixel of the row up or down; repeats at its end.
+    /// Dither, which rounds each pixel of the row up or down; repeated along the row.
     pub noise: &'a [f32],
 }
 
@@ -83,7 +83,7 @@ pub(super) fn row(tone: &Tone, pixels: &[[f32; 4]], out: &mut [[u8; 4]]) {
 }
 
 each_level! {
-    /// A strip of [`row`].
+    /// Computes a strip of [`row`].
     fn map(pixels: &[[f32; 4]; CHUNK], tone: &Tone, noise: &Strip, out: &mut [[u8; 4]; CHUNK]) = map_kernel;
 }
 
@@ -135,29 +135,30 @@ fn map_kernel<S: Simd>(
     }
 }
 
-/// Radiance to the primaries of the film curve, and back (Stephen Hill, "ACES.hlsl", 2016).
+/// Matrices from radiance to the primaries of the film curve, and back (Stephen Hill, "ACES.hlsl", 2016).
 pub(super) const FILM: [[f32; 3]; 3] =
     [[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]];
 pub(super) const SCREEN: [[f32; 3]; 3] =
     [[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]];
-/// The film curve: coefficients over and under the fraction, highest order first; over it the first is 1.
+/// Coefficients of the film curve in numerator and denominator, highest order first; the first of the
+/// numerator is 1.
 pub(super) const FILM_OVER: [f32; 2] = [0.024_578_6, -0.000_090_537];
 pub(super) const FILM_UNDER: [f32; 3] = [0.983_729, 0.432_951, 0.238_081];
-/// Radiance is divided by it, so that middle grey is where the other curves have it.
+/// Divisor of the radiance that gives middle grey the value that it has with the other curves.
 pub(super) const FILM_SCALE: f32 = 0.6;
 
 fn mixed(rows: &[[f32; 3]; 3], x: [f32; 3]) -> [f32; 3] {
     rows.map(|row| row[0] * x[0] + row[1] * x[1] + row[2] * x[2])
 }
 
-/// The film curve of ACES, to linear light of the screen.
+/// Applies the film curve of ACES. Returns linear light of the screen.
 fn film(radiance: [f32; 3]) -> [f32; 3] {
     let ([a, b], [c, d, e]) = (FILM_OVER, FILM_UNDER);
     let curve = |x: f32| (x * (x + a) + b) / (x * (c * x + d) + e);
     mixed(&SCREEN, mixed(&FILM, radiance.map(|x| x / FILM_SCALE)).map(curve))
 }
 
-/// A strip of [`row`] by the other curves, one pixel at a time.
+/// Computes a strip of [`row`] by the other curves, one pixel at a time.
 fn map_each(pixels: &[[f32; 4]], tone: &Tone, noise: &[f32], out: &mut [[u8; 4]]) {
     let table = encoding();
     for ((&[r, g, b, clear], out), noise) in pixels.iter().zip(out).zip(noise) {
@@ -179,7 +180,7 @@ fn map_each(pixels: &[[f32; 4]], tone: &Tone, noise: &[f32], out: &mut [[u8; 4]]
 /// Entries of [`encoding`].
 const TABLE: usize = 4096;
 
-/// The curve of sRGB times 255, at squares of equal distances from 0 to 1.
+/// Returns the curve of sRGB times 255, at squares of equal distances from 0 to 1.
 fn encoding() -> &'static [f32; TABLE] {
     static ENCODING: OnceLock<[f32; TABLE]> = OnceLock::new();
     ENCODING.get_or_init(|| {
@@ -187,15 +188,15 @@ fn encoding() -> &'static [f32; TABLE] {
     })
 }
 
-/// Whole part of a number in 0..2²³. A conversion would check each number for its range; a whole number added
-/// to 2²³ stands in the last bits of the sum.
+/// Returns the whole part of a number in 0..2²³. A conversion would check the range of each number; a whole
+/// number added to 2²³ is in the last bits of the sum.
 #[inline(always)]
 pub(super) fn whole(x: f32) -> u32 {
     const SHIFT: f32 = 8_388_608.0;
     (x.floor() + SHIFT).to_bits() - SHIFT.to_bits()
 }
 
-/// Base-2 logarithm of a normal positive number to within 4·10⁻⁶.
+/// Returns the base-2 logarithm of a normal positive number to within 4·10⁻⁶.
 #[inline(always)]
 fn log2(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -210,7 +211,7 @@ fn log2(x: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// Display-referred values times 255: the mean over all dithers.
+    /// Returns display-referred values times 255, as the mean over all dithers.
     fn map(radiance: [f32; 3], exposure: f32) -> [f64; 3] {
         let noise: [f32; 64] = std::array::from_fn(|n| (n as f32 + 0.5) / 64.0);
         let (mut out, [r, g, b]) = ([[0; 4]; 64], radiance);
@@ -241,7 +242,7 @@ mod tests {
         }
     }
 
-    /// The whole computation in double precision, with the curve of Wrensch.
+    /// Computes the tone map in double precision, with the curve of Wrensch.
     fn agx(radiance: [f64; 3]) -> [f64; 3] {
         let mix = |rows: [[f32; 3]; 3], x: [f64; 3]| {
             rows.map(|row| (0..3).map(|c| f64::from(row[c]) * x[c]).sum::<f64>())
@@ -264,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Plain is the curve of sRGB; ACES is darker below and softer above, and both keep grey grey.
+    /// The plain map is the curve of sRGB. ACES is darker below and softer above. Both keep grey neutral.
     #[test]
     fn other_curves_are_theirs() {
         let shown = |tone: ToneMap, x: f32| {

@@ -2,7 +2,7 @@
 
 use crate::grid::Dims;
 
-/// The value at `at`, in units of the spacing from the first value, clamped at the border.
+/// Interpolates trilinearly at `at`, in units of the spacing from the first value, clamped at the border.
 pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
     let size = dims.array();
     let (mut lo, mut f, mut hi) = ([0; 3], [0.0; 3], [0; 3]);
@@ -20,7 +20,8 @@ pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize)
     lerp(plane(lo[2]), plane(hi[2]), f[2])
 }
 
-/// The quadratic B-spline with the values as its coefficients, clamped as [`trilinear`]. It blurs by less than a spacing.
+/// Samples the quadratic B-spline with the values as its coefficients, clamped as [`trilinear`] is. It blurs
+/// by less than a spacing.
 pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
     let size = dims.array();
     let middle = at.map(|x| (x + 0.5).floor());
@@ -37,13 +38,13 @@ pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) ->
     sum
 }
 
-/// Weights of the three values around a sample at `t` from the middle one, −½ to ½.
+/// Returns the weights of the three values around a sample at `t` from the middle one, −½ to ½.
 fn spline_weights(t: f32) -> [f32; 3] {
     let (low, high) = (0.5 * (0.5 - t) * (0.5 - t), 0.5 * (0.5 + t) * (0.5 + t));
     [low, 1.0 - low - high, high]
 }
 
-/// The share `t` of the way from `a` to `b`.
+/// Interpolates from `a` to `b` by the share `t`.
 pub fn lerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     std::array::from_fn(|n| a[n] + (b[n] - a[n]) * t)
 }

@@ -1,4 +1,4 @@
-//! Ray packets in AVX2: eight rays. Intrinsics for what the common vectors lack: half floats and gathers.
+//! Ray packets in AVX2: eight rays. Half floats and gathers, which the common vectors lack, use intrinsics.
 
 use std::arch::x86_64::*;
 
@@ -51,7 +51,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// Entries of a table, clamped to its ends.
+    /// Gathers entries of a table, clamped to its ends.
     #[inline(always)]
     #[allow(unsafe_code)]
     fn gather(_token: Avx2, table: &[f32], at: __m256i) -> __m256 {

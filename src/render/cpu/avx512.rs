@@ -1,5 +1,5 @@
-//! Ray packets in AVX-512: sixteen rays. Intrinsics for what the common vectors lack: half floats, gathers, and shuffles of
-//! whole registers.
+//! Ray packets in AVX-512: sixteen rays. Half floats, gathers and shuffles of whole registers, which the
+//! common vectors lack, use intrinsics.
 
 use std::arch::x86_64::*;
 
@@ -65,7 +65,7 @@ impl Packets for Avx512 {
 }
 
 impl Taps<'_, Avx512> {
-    /// Adds the weighted rows of the window of a ray.
+    /// Adds the weighted rows of the stencil of a ray.
     #[inline(always)]
     fn one(&self, s: Avx512, n: usize) -> __m512 {
         let mut sum = f32x16::splat(s, 0.0);
@@ -82,7 +82,7 @@ impl Taps<'_, Avx512> {
 struct Points<'a> {
     s: Avx512,
     corners: Corners<'a, u32x16<Avx512>>,
-    /// Fractions from the first texel around each.
+    /// Fractions from the first texel around each point.
     f: [f32x16<Avx512>; 3],
 }
 
@@ -149,7 +149,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// The weighted sum of four registers, in the order of packets of eight rays.
+    /// Returns the weighted sum of four registers, added in the order of packets of eight rays.
     #[inline(always)]
     fn four_weighted(_token: Avx512, x: [__m512; 4], weights: [__m512; 4]) -> __m512 {
         let even = _mm512_fmadd_ps(x[2], weights[2], _mm512_mul_ps(x[0], weights[0]));
@@ -166,7 +166,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// Of two points' near and far rows: the near rows, and the far rows.
+    /// Sorts the near and far rows of two points into the near rows and the far rows.
     #[inline(always)]
     fn of_two(_token: Avx512, a: __m512, b: __m512) -> [__m512; 2] {
         [_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xEE>(a, b)]
@@ -174,7 +174,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// Spreads the values of points n and n + 4, each over a half.
+    /// Broadcasts the values of points n and n + 4, each to a half.
     #[inline(always)]
     fn over_two(_token: Avx512, values: __m512, n: i32) -> __m512 {
         let m = n + 4;
@@ -183,7 +183,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// Of twice two points' lower and upper texels: the lower ones, and the upper ones.
+    /// Sorts the lower and upper texels of two pairs of points into the lower ones and the upper ones.
     #[inline(always)]
     fn of_four(_token: Avx512, near: __m512, far: __m512) -> [__m512; 2] {
         [_mm512_shuffle_f32x4::<0b10_00_10_00>(near, far), _mm512_shuffle_f32x4::<0b11_01_11_01>(near, far)]
@@ -191,7 +191,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// Spreads the nth value of each quarter over it, for each n.
+    /// Broadcasts the nth value of each quarter to the quarter, for each n.
     #[inline(always)]
     fn spread(_token: Avx512, x: __m512) -> [__m512; 4] {
         [
@@ -213,7 +213,7 @@ fearless_simd::kernel!(
 );
 
 fearless_simd::kernel!(
-    /// Entries of a table, clamped to its ends.
+    /// Gathers entries of a table, clamped to its ends.
     #[inline(always)]
     #[allow(unsafe_code)]
     fn gather(_token: Avx512, table: &[f32], at: __m512i) -> __m512 {

@@ -3,22 +3,23 @@
 
 use crate::render::trilinear::lerp;
 
-/// Sum of weights without a ray of similar length, which weighs a thousand times its share.
+/// Sum of weights below which no ray of similar length is among them: such a ray weighs a thousand times its
+/// share.
 pub(in crate::render) const FEW_WEIGHTS: f32 = 1.0;
 
-/// A march at full size or a fraction of it.
+/// A marched picture, at full size or a fraction of it.
 pub(super) struct Marched<'a> {
     /// Rays across and up.
     pub size: [usize; 2],
-    /// Distance between rows: whole packets.
+    /// Distance between rows: a number of whole packets.
     pub stride: usize,
     /// Radiance and transmittance.
     pub rays: &'a [[f32; 4]],
-    /// Free length of each ray \[m\], if anything inside the box ends one.
+    /// Length of each ray up to a surface \[m\]; `None` if no surface lies in the box.
     pub t_max: Option<&'a [f32]>,
 }
 
-/// Positions of the pixels of one axis between rays.
+/// Positions of the pixels of one axis among the rays: index and fraction.
 pub(super) struct Places(Vec<(usize, f32)>);
 
 impl Places {
@@ -26,7 +27,7 @@ impl Places {
         let place = |n: usize| {
             let at = (n as f32 + 0.5) * rays as f32 / pixels as f32 - 0.5;
             let base = at.floor();
-            // From the ray −1 on, so that no index is negative.
+            // Counted from the ray −1, so that no index is negative.
             ((base + 1.0) as usize, at - base)
         };
         Self((0..pixels).map(place).collect())
@@ -34,7 +35,8 @@ impl Places {
 }
 
 impl Marched<'_> {
-    /// Composites the smoke over the pixels of row `y` from `x` on; `t_max` is their free length.
+    /// Composites the smoke over the pixels of row `y` from `x` on; `t_max` are the lengths of their rays up
+    /// to a surface.
     pub fn over(&self, places: &[Places; 2], [x, y]: [usize; 2], pixels: &mut [[f32; 4]], t_max: &[f32]) {
         if places[0].0.len() == self.size[0] {
             let rays = &self.rays[y * self.stride + x..];
@@ -61,7 +63,7 @@ impl Marched<'_> {
         }
     }
 
-    /// Mean of the neighbouring rays of similar length.
+    /// Returns the mean of the neighbouring rays of similar length.
     fn beside_an_edge(&self, base: [usize; 2], f: [f32; 2], t_maxima: &[f32], t_max: f32) -> [f32; 4] {
         let mut mean = Mean::default();
         let share = |n: usize, f: f32| if n == 0 { 1.0 - f } else { f };
@@ -69,7 +71,7 @@ impl Marched<'_> {
             let at = self.ray_at(base, [n % 2, n / 2]);
             mean.add(self.rays[at], share(n % 2, f[0]) * share(n / 2, f[1]), t_maxima[at], t_max);
         }
-        // None of the four has a similar length: look one ray further.
+        // None of the four has a similar length, so their neighbours are used too.
         if mean.weights < FEW_WEIGHTS {
             for n in 0..16 {
                 let (i, j) = (n % 4, n / 4);
@@ -81,7 +83,7 @@ impl Marched<'_> {
         mean.sum.map(|x| x / mean.weights)
     }
 
-    /// Index of a ray relative to a base that counts from −1.
+    /// Returns the index of a ray relative to a base that counts from −1.
     fn ray_at(&self, base: [usize; 2], by: [usize; 2]) -> usize {
         let [x, y] = [0, 1].map(|a| (base[a] + by[a]).saturating_sub(1).min(self.size[a] - 1));
         y * self.stride + x
@@ -95,7 +97,7 @@ struct Mean {
 }
 
 impl Mean {
-    /// Adds a ray, with less weight the more its length differs.
+    /// Adds a ray. Its weight decreases with the difference of the lengths.
     fn add(&mut self, ray: [f32; 4], share: f32, other: f32, t_max: f32) {
         let weight = share / (1e-3 + (other - t_max).abs() / other.min(t_max)) + 1e-6;
         self.weights += weight;

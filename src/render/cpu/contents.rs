@@ -1,4 +1,4 @@
-//! The data of a snapshot that a picture shows.
+//! The data of a snapshot for a picture.
 
 use half::f16;
 
@@ -17,7 +17,7 @@ use crate::snapshot::{Bricks, Part};
 pub(in crate::render) struct Contents<'a> {
     pub stage: Stage,
     pub dims: Dims,
-    /// The planes along z whose cells are at hand: the first, and their number.
+    /// The available planes along z: the first, and their number.
     pub planes: [usize; 2],
     /// Edge of a cell \[m\].
     pub h: f32,
@@ -33,7 +33,8 @@ pub(in crate::render) struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Of the smoke that `lit` has gathered from a part of a snapshot, for pictures of a quality.
+    /// Makes the contents of the smoke that `lit` has gathered from a part of a snapshot, for pictures of a
+    /// quality.
     pub fn of(part: &Part<'a>, lit: &'a mut LitSmoke, quality: Quality, ranges: Ranges) -> Self {
         lit.sharpen(quality);
         let (lit, snapshot): (&'a LitSmoke, _) = (lit, part.whole);
@@ -52,12 +53,12 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Cells at hand.
+    /// Returns the available cells.
     pub fn dims_at_hand(&self) -> Dims {
         Dims { nz: self.planes[1], ..self.dims }
     }
 
-    /// Size of the box \[m\].
+    /// Returns the size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.dims.array().map(|n| n as f32 * self.h)
     }

@@ -1,4 +1,4 @@
-//! The 3D cursor over rows of a picture, dimmed by the smoke before it.
+//! The 3D cursor over rows of a picture, dimmed by the smoke in front of it.
 
 use nalgebra::Vector3;
 
@@ -29,7 +29,8 @@ enum Part {
 }
 
 impl CursorRows<'_> {
-    /// A row of pixels with the cursor over it, if it touches the row: first its ring, then the ball.
+    /// Returns a row of pixels with the cursor over it, first its ring, then the ball; `None` if it does not
+    /// touch the row.
     pub fn over(&self, y: u32, pixels: &[[f32; 4]], t_max: &[f32]) -> Option<Vec<[f32; 4]>> {
         let window = self.columns(y)?;
         let soft = cursor::softness(&self.cursor, self.axes, self.size);
@@ -58,7 +59,7 @@ impl CursorRows<'_> {
         Some(painted)
     }
 
-    /// Columns that the bounding boxes of ball and ring cover.
+    /// Returns the columns that the bounding boxes of ball and ring cover.
     fn columns(&self, y: u32) -> Option<std::ops::Range<usize>> {
         let around = |r: f32| Vector3::repeat(r * 1.1);
         let (center, radius) = (Vector3::from(self.cursor.center), self.cursor.radius);
@@ -78,7 +79,7 @@ impl CursorRows<'_> {
         all
     }
 
-    /// Transmittance of the smoke from the eye to the cursor, along the rays of a row.
+    /// Computes the transmittance of the smoke from the eye to the cursor, along the rays of a row.
     fn transmittance(&self, y: u32, window: std::ops::Range<usize>, fronts: &[f32]) -> Vec<[f32; 4]> {
         const EVEN: [f32; noise::TILE] = [0.5; noise::TILE];
         let start = window.start / PACKET * PACKET;

@@ -20,13 +20,13 @@ pub(super) struct Floor<'a> {
     /// The sun, further lights, and the solids that hide them.
     volume: &'a LightVolume,
     albedo: [f32; 3],
-    /// The radiance that it sends of all of the sun.
+    /// Radiance of the floor in unshadowed sunlight.
     direct: [f32; 3],
     sun: Lamp,
     sun_direction: [f32; 3],
-    /// The frame whose offsets turn the points of wide lights.
+    /// Number of the frame, whose offsets rotate the sample points of wide lights.
     frame: u32,
-    /// Its middle, and the longer of the sides of the box at the start \[m\].
+    /// Middle of the floor, and the longer of the sides of the box at the start \[m\].
     middle: [f32; 2],
     side: f32,
 }
@@ -53,8 +53,8 @@ impl<'a> Floor<'a> {
         }
     }
 
-    /// Computes radiance and visible share of the background for the pixels of row `y`, and the free lengths
-    /// of their rays \[m\].
+    /// Computes radiance and visible share of the background for the pixels of row `y`, and the lengths of
+    /// their rays up to the floor \[m\].
     pub fn row(&self, axes: &Axes, size: [u32; 2], y: u32, out: &mut [[f32; 4]], t_max: &mut [f32]) {
         let along = RowRays::new(axes, size, y);
         let (mut hits, mut pixels) = (FloorHits::default(), [[0.0; 4]; CHUNK]);
@@ -79,7 +79,7 @@ impl<'a> Floor<'a> {
 }
 
 impl Floor<'_> {
-    /// Shadows of solids in the sunlight. `first` is the first pixel of the strip.
+    /// Computes the shadows of solids in the sunlight. `first` is the first pixel of the strip.
     fn shadow(&self, hits: &mut FloorHits, first: [usize; 2]) {
         hits.sun_visibility = [1.0; CHUNK];
         let [sx, sy, sz] = self.sun_direction;
@@ -91,8 +91,8 @@ impl Floor<'_> {
         let mut near = [false; CHUNK];
         for solid in solids {
             let (radius, [x, y, z]) = (solid.bounding_radius(), solid.center);
-            // A ball's shadow is an ellipse around this place, no longer than radius over the sine of the sun's height; the disc of a
-            // sun spreads it, and one that touches the horizon without end.
+            // The shadow of a ball is an ellipse around this point, no longer than radius over the sine of
+            // the sun's height. The disc of the sun widens it, without limit if the disc touches the horizon.
             let spread = 2.0 * slope * (y + radius).max(0.0) / (sy * sy);
             let long = if sy > 2.0 * slope { radius / sy + spread } else { f32::INFINITY };
             let (x, z) = (x - sx * y / sy, z - sz * y / sy);
@@ -107,20 +107,20 @@ impl Floor<'_> {
         }
     }
 
-    /// Place on the floor that a pixel of the strip sees \[m\].
+    /// Returns the point of the floor in a pixel of the strip \[m\].
     fn place(&self, hits: &FloorHits, i: usize) -> [f32; 3] {
         let (lo, spacing) = (self.light.lo, self.light.spacing);
         [lo[0] + hits.x[i] * spacing[0], 0.0, lo[1] + hits.z[i] * spacing[1]]
     }
 
-    /// Turn of the points of wide lights at a pixel of the strip that begins at `first`.
+    /// Returns the rotation of the sample points of wide lights at a pixel of the strip that begins at `first`.
     fn turn(&self, [x, y]: [usize; 2], i: usize) -> f32 {
         noise::offset((x + i) as u32, y as u32, self.frame)
     }
 }
 
 impl Floor<'_> {
-    /// Adds the light of further lights. `first` is the first pixel of the strip.
+    /// Adds the light of further lamps. `first` is the first pixel of the strip.
     fn light_by_lamps(&self, hits: &FloorHits, first: [usize; 2], out: &mut [[f32; 4]; CHUNK]) {
         for i in (0..CHUNK).filter(|&i| hits.shown[i] > 0.0) {
             let (p, turn) = (self.place(hits, i), self.turn(first, i));
@@ -136,7 +136,8 @@ impl Floor<'_> {
     }
 }
 
-/// The rays of a row: origin and direction of the one through its left edge, and from one pixel to the next.
+/// The rays of a row: origin and direction of the ray through the left edge, and their change from one pixel
+/// to the next.
 struct RowRays {
     eye: [f32; 3],
     eye_step: [f32; 3],
@@ -168,13 +169,13 @@ impl RowRays {
 
 /// Intersections of rays with the floor.
 struct FloorHits {
-    /// Opacity of the floor there.
+    /// Opacity of the floor at the intersection.
     shown: Strip,
-    /// Position in nodes of the floor's light.
+    /// Position in nodes of the floor's light map.
     x: Strip,
     z: Strip,
     t_max: Strip,
-    /// Share of the sun that solids leave.
+    /// Share of the sun's disc that no solid hides.
     sun_visibility: Strip,
 }
 

@@ -18,13 +18,13 @@ struct Mark {
 #[derive(Default)]
 pub(super) struct LinePixels {
     marks: Vec<Mark>,
-    /// First mark of each row, and the number of marks at the end.
+    /// First mark of each row; the last entry is the number of marks.
     rows: Vec<usize>,
 }
 
 impl LinePixels {
-    /// Traces lines in the world, and in front of them lines on the screen with their width, which nothing
-    /// hides.
+    /// Traces lines in the world and, in front of them, lines on the screen with their width, which are never
+    /// hidden.
     pub fn trace(world: &[Line], screen: &[(Vec<Line>, f32)], axes: &Axes, size: [u32; 2]) -> Self {
         let mut marks = Vec::new();
         for (all, width) in screen {
@@ -41,7 +41,7 @@ impl LinePixels {
                 marks.push(Mark { at, tint, distance: depth * axes.slant(uv) });
             });
         }
-        // Stable: lines keep their order where they cross.
+        // The sort is stable: lines keep their order where they cross.
         marks.sort_by_key(|mark| mark.at[1]);
         let rows = (0..=size[1]).map(|y| marks.partition_point(|mark| mark.at[1] < y)).collect();
         Self { marks, rows }

@@ -12,7 +12,7 @@ use crate::render::colormap;
 use crate::render::noise;
 use crate::simd::{Token, vectorize};
 
-/// Rays of the longest packet: rows are marched in whole ones.
+/// Rays of the longest packet. Rows are marched in whole packets of this length.
 pub(super) const PACKET: usize = 16;
 /// Transmittance below which a ray ends.
 pub(in crate::render) const LEAST: f32 = 1.0 / 512.0;
@@ -23,7 +23,7 @@ pub(super) struct Volume<'a> {
     /// Plane of cells of the first texels.
     pub first: f32,
     pub medium: Medium<'a>,
-    /// 1 for each brick that is occupied, else 0.
+    /// 1 for each occupied brick, else 0.
     pub occupied: &'a [f32],
     /// Bricks along each axis.
     pub bricks: [usize; 3],
@@ -48,12 +48,12 @@ pub(super) enum Medium<'a> {
         extinction: f32,
         /// Quadratic B-splines of smoke and light instead of trilinear interpolation.
         splines: bool,
-        /// The light in it.
+        /// Light in the smoke.
         light: Lit<'a>,
     },
     /// u, v, w and |ω|; the magnitude emits light.
     Flow {
-        /// |ω| instead of |u|.
+        /// Whether to show |ω| instead of |u|.
         vorticity: bool,
         /// Value at the upper end of the colour scale.
         top: f32,
@@ -65,12 +65,14 @@ pub(super) enum Medium<'a> {
 /// The light volume towards an eye, as a march reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lit<'a> {
-    /// Scattered light and the root of the depth towards the sun ([`crate::render::light`]).
+    /// In-scattered radiance and the square root of the optical depth towards the sun
+    /// ([`crate::render::light`]).
     pub texels: Texels<'a>,
-    /// A place counted in cells from the middle of the first, counted in texels: factor and sum.
+    /// Conversion of a position from cells, counted from the middle of the first, to texels: factor and
+    /// summand.
     pub scale: [f32; 3],
     pub first: [f32; 3],
-    /// Whether its points lie at least two steps apart: pairs of steps share the light between them.
+    /// Whether its points lie at least two steps apart: pairs of steps then share the light at their middle.
     pub coarse: bool,
     /// ρ times the radiance of opaque smoke at the cells, if it glows.
     pub glow: Option<Texels<'a>>,
@@ -85,20 +87,19 @@ pub(super) struct Row<'a> {
     pub axes: &'a Axes,
     /// Rays across and up the picture.
     pub size: [u32; 2],
-    /// Number of the row, from the bottom.
+    /// Index of the row, from the bottom.
     pub y: u32,
-    /// The rays of the part; it starts with a whole packet.
+    /// The rays of the part, which begins at a whole packet.
     pub x: Range<u32>,
     /// Offsets of the row's rays from the tile of noise, before the frame's shift.
     pub noise: &'a [f32; noise::TILE],
     /// Shift of the frame.
     pub shift: f32,
-    /// Free length of each ray \[m\]; whole packets of them.
+    /// Length of each ray up to a surface \[m\], in whole packets.
     pub t_max: &'a [f32],
 }
 
-/// The part of a picture of this many rays in a window: its lower left, at a whole packet, and its upper
-/// right.
+/// Converts a window in 0..1 to rays: its lower left, at a whole packet, and its upper right.
 pub(super) fn in_rays([lo, hi]: [[f32; 2]; 2], rays: [u32; 2]) -> [[usize; 2]; 2] {
     let down = |a: usize| ((lo[a] * rays[a] as f32) as usize).saturating_sub(2);
     let up = |a: usize| ((hi[a] * rays[a] as f32).ceil() as usize + 2).min(rays[a] as usize);
@@ -138,22 +139,24 @@ fn march_through<S: Packets, M: Step>(s: S, volume: &Volume, medium: &M, row: &R
     }
 }
 
-/// The part of their way that one rank marches of rays towards greater or smaller z.
+/// The part of rays in the slab of one rank, of those towards greater or of those towards smaller z.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SlabSegment {
     pub upwards: bool,
-    /// Planes of cells: the first, and the end.
+    /// First plane of cells, and the end.
     pub planes: [f32; 2],
 }
 
-/// Rays on their way through slabs, as many as the longest packet has: red, green, blue, transmittance, and the next step.
+/// States of rays between slabs, as many as the longest packet has: red, green, blue, transmittance, and the
+/// next step.
 pub(super) type RayStates = [[f32; PACKET]; 5];
 
-/// Rays before their first step.
+/// States of rays before their first step.
 pub(super) const INITIAL_STATES: RayStates =
     [[0.0; PACKET], [0.0; PACKET], [0.0; PACKET], [1.0; PACKET], [0.0; PACKET]];
 
-/// Marches the rays of a part of a row a leg further through smoke, with the instructions of `token`. They take the steps of [`march`].
+/// Marches the rays of a part of a row through the smoke of a slab, with the instructions of `token`. Rays
+/// take the steps of [`march`].
 pub(super) fn march_segment(
     token: Token,
     volume: &Volume,
@@ -214,11 +217,11 @@ fn march_segment_rays<S: Packets, M: Step>(
 
 /// Contribution of a medium to rays that pass a part of it.
 trait Step {
-    /// A number for each ray that does not change along it, from its direction.
+    /// Returns a number for each ray that depends on its direction alone.
     fn of_ray<S: Packets>(&self, s: S, direction: [S::Rays; 3]) -> S::Rays;
 
-    /// Two steps of some length around places in cells from the first's middle, which may share what lies between them; `out` is
-    /// radiance and transmittance.
+    /// Adds two steps to `out`, radiance and transmittance. `at` are their middles, in cells from the middle
+    /// of the first, and `length` their lengths. The two may share the light between them.
     fn take_two<S: Packets>(
         &self,
         s: S,
@@ -230,7 +233,7 @@ trait Step {
     );
 }
 
-/// Smoke with its extinction for each unit of density, by splines or trilinear.
+/// Smoke with its extinction per unit of density, interpolated by splines or trilinearly.
 struct Smoke<'a, const SPLINES: bool> {
     extinction: f32,
     /// Plane of cells of the first texels.
@@ -264,7 +267,7 @@ impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
             middle[a] = (at[0][a] + at[1][a]) * 0.5;
         }
         let coarse = self.light.coarse;
-        // Without splines the marches are an eighth faster if this is written out.
+        // Without splines the march is an eighth faster if the two steps are unrolled.
         if coarse && !SPLINES {
             let (first, second) = (self.smoke(s, texels, at[0]), self.smoke(s, texels, at[1]));
             if first[3].mul_add(length[0], second[3] * length[1]).simd_gt(0.0).any_true() {
@@ -274,8 +277,8 @@ impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
             }
             return;
         }
-        // A loop, so that each sample is compiled once: written out, the marches took a fifth of the time in which the solver and this
-        // renderer are optimised.
+        // A loop compiles each sample once. Unrolled, the marches took a fifth of the compile time of solver
+        // and renderer.
         let mut in_scattered = None;
         for n in 0..2 {
             let smoke = self.smoke(s, texels, at[n]);
@@ -292,17 +295,17 @@ impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
 }
 
 impl<const SPLINES: bool> Smoke<'_, SPLINES> {
-    /// ρ ω and ρ.
+    /// Samples ρ ω and ρ.
     #[inline(always)]
     fn smoke<S: Packets>(&self, s: S, texels: &Texels, [x, y, z]: [S::Rays; 3]) -> [S::Rays; 4] {
         if SPLINES {
             return s.sample_spline(texels, [x, y, z], self.first);
         }
-        // Exact: the sample lies above the first plane, or beyond a side of the box.
+        // The difference is exact: the sample lies above the first plane, or beyond a side of the box.
         s.sample(texels, [x, y, z - self.first])
     }
 
-    /// Radiance scattered towards the eye for an albedo of 1.
+    /// Returns the radiance scattered towards the eye for an albedo of 1.
     #[inline(always)]
     fn in_scattered<S: Packets>(&self, s: S, at: [S::Rays; 3], phase: S::Rays) -> [S::Rays; 3] {
         let light = &self.light;
@@ -321,7 +324,7 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
         [direct.mul_add(sun_red, red), direct.mul_add(sun_green, green), direct.mul_add(sun_blue, blue)]
     }
 
-    /// Adds a step through smoke in some light.
+    /// Adds a step through smoke with the radiance `in_scattered`.
     #[inline(always)]
     fn add<S: Packets>(
         &self,
@@ -401,7 +404,7 @@ struct Packet<S: Packets> {
     eye_cells: [S::Rays; 3],
     /// Distances at which each ray enters and leaves the box.
     span: [S::Rays; 2],
-    /// Start of the lattice of steps; the first step that may be occupied, and the one after the last.
+    /// Start of the lattice of steps, the first step that may be occupied, and the one after the last.
     t0: S::Rays,
     first: S::Rays,
     last: S::Rays,
@@ -429,7 +432,7 @@ impl<S: Packets> Packet<S> {
         }
     }
 
-    /// Marches the packet: red, green and blue, and transmittance.
+    /// Marches the packet. Returns red, green, blue and transmittance.
     #[inline(always)]
     fn march<M: Step>(&self, volume: &Volume, medium: &M) -> [S::Rays; 4] {
         let s = self.s;
@@ -439,7 +442,8 @@ impl<S: Packets> Packet<S> {
         out
     }
 
-    /// Marches on from the step `n`, with `PART` only the rays of a leg, as far as their steps begin in its planes.
+    /// Marches on from the step `n`. With `PART` only the rays of a segment march, as long as the middles of
+    /// their steps lie in its planes.
     #[inline(always)]
     fn walk<M: Step, const PART: bool>(
         &self,
@@ -468,7 +472,7 @@ impl<S: Packets> Packet<S> {
                 *n = empty.select(until, *n);
                 continue;
             }
-            // A second step, maybe into the next brick.
+            // The second step may lie in the next brick.
             let [c, d] = self.step(volume, *n + 1.0);
             let also = active & (*n + 1.0).simd_lt(self.last);
             let (b, d) = (active.select(b, a), also.select(d, c));
@@ -481,7 +485,7 @@ impl<S: Packets> Packet<S> {
         }
     }
 
-    /// Whether rays of a leg are in its planes at `t`.
+    /// Whether rays belong to a segment and are in its planes at `t`.
     #[inline(always)]
     fn is_within(
         &self,
@@ -495,14 +499,14 @@ impl<S: Packets> Packet<S> {
         goes & z.simd_ge(segment.planes[0] - 0.5) & z.simd_lt(segment.planes[1] - 0.5)
     }
 
-    /// Start and end of the `n`th step.
+    /// Returns start and end of the `n`th step.
     #[inline(always)]
     fn step(&self, volume: &Volume, n: S::Rays) -> [S::Rays; 2] {
         let start = n.mul_add(volume.dt, self.t0);
         [start.max(self.span[0]), (start + volume.dt).min(self.span[1])]
     }
 
-    /// 1 if the brick at `t` is occupied, otherwise 0, and the first step outside it.
+    /// Returns 1 if the brick at `t` is occupied, otherwise 0, and the first step outside it.
     #[inline(always)]
     fn brick(&self, volume: &Volume, t: S::Rays, n: S::Rays) -> (S::Rays, S::Rays) {
         let s = self.s;
@@ -521,7 +525,7 @@ impl<S: Packets> Packet<S> {
         (s.look_up(volume.occupied, at), until.max(n + 1.0))
     }
 
-    /// The middle of a step from a to b, in cells from the middle of the first.
+    /// Returns the middle of a step from a to b, in cells from the middle of the first.
     #[inline(always)]
     fn at(&self, volume: &Volume, a: S::Rays, b: S::Rays) -> [S::Rays; 3] {
         let (t, per_cell) = ((a + b) * 0.5, 1.0 / volume.h);
@@ -533,7 +537,7 @@ impl<S: Packets> Packet<S> {
     }
 }
 
-/// Origins of a packet of rays \[m\], and unit vectors along them.
+/// Returns the origins of a packet of rays \[m\], and unit vectors along them.
 #[inline(always)]
 fn rays<S: Packets>(s: S, row: &Row, x: u32) -> [[S::Rays; 3]; 2] {
     const ACROSS: [f32; PACKET] =
@@ -551,14 +555,14 @@ fn rays<S: Packets>(s: S, row: &Row, x: u32) -> [[S::Rays; 3]; 2] {
     }
     let norm = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2] * d[2])).sqrt();
     for x in &mut d {
-        // As in the shaders: no component may be so small that its inverse is infinite.
+        // As in the shaders, no component may be so small that its inverse is infinite.
         let unit = *x / norm;
         *x = unit.abs().simd_lt(1e-7).select(s.splat(1e-7), unit);
     }
     [eye, d]
 }
 
-/// Distances at which rays with their origins in `eye` enter and leave a box.
+/// Returns the distances at which rays with their origins in `eye` enter and leave a box.
 #[inline(always)]
 fn box_span<S: Packets>(s: S, eye: [S::Rays; 3], d: [S::Rays; 3], [lo, hi]: [[f32; 3]; 2]) -> [S::Rays; 2] {
     let mut span = [s.splat(f32::MIN), s.splat(f32::MAX)];

@@ -1,10 +1,11 @@
 //! The renderer on the processor's threads, without OpenGL: the same model and the same steps as the shaders.
 //!
-//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and on every other
-//! processor ([`march`], written once over the trait [`packets::Packets`]). They read the smoke at its cells and the
-//! light volume towards the eye ([`crate::render::preshaded`], [`crate::render::light`]). Two other integrators share
-//! everything else of a picture with them: a scalar march for tests ([`CpuRenderer::set_reference`]), and a path tracer,
-//! the truth that the light volume approximates ([`Scattering::Traced`]).
+//! Rays march in **packets**, one float of a vector for each ray: sixteen with AVX-512, eight with AVX2 and
+//! on every other processor ([`march`], written once over the trait [`packets::Packets`]). They read the
+//! smoke at its cells and the light volume towards the eye ([`crate::render::preshaded`],
+//! [`crate::render::light`]). Two other integrators share the rest of a picture with them: a scalar march for
+//! tests ([`CpuRenderer::set_reference`]), and a path tracer, the reference that the light volume
+//! approximates ([`Scattering::Traced`]).
 //!
 //! All run on the rayon pool of the caller and give the same picture for any number of threads.
 //!
@@ -62,7 +63,7 @@ use reference::Smoke;
 #[cfg(feature = "viewer")]
 pub(super) use reference::halves;
 
-/// Most pixels along a side of a picture.
+/// Greatest number of pixels along a side of a picture.
 pub(super) const MOST_PIXELS: u32 = 16384;
 
 /// Renders snapshots on the processor's threads.
@@ -71,19 +72,19 @@ pub struct CpuRenderer {
     ranges: Ranges,
     picture: Picture,
     quality: Quality,
-    /// Whether single rays march, in plain code.
+    /// Whether single rays are marched, in scalar code.
     reference: bool,
-    /// Scatterings after which a traced path ends.
+    /// Number of scatterings after which a traced path ends.
     orders: u32,
-    /// Ends the tracing of a picture when it is set.
+    /// Flag that ends the tracing of a picture.
     cancel: Option<&'static AtomicBool>,
 }
 
-/// Refuses what cannot be rendered.
+/// Fails if the snapshot or its view cannot be rendered.
 fn check(snapshot: &Snapshot, view: &View, size: [u32; 2]) -> Result<(), RenderError> {
     view.check(size, MOST_PIXELS)?;
     snapshot.problem().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
-    // A slice shows the air without it.
+    // A slice without velocity is rendered empty.
     let is_slice = matches!(view.mode, Mode::Slice(_));
     let lacks = view.mode.needs_velocity() && !is_slice && snapshot.velocity.is_empty();
     if lacks { Err(RenderError::NoVelocity) } else { Ok(()) }
@@ -101,7 +102,7 @@ impl CpuRenderer {
         Self::default()
     }
 
-    /// As [`CpuRenderer::new`], with the instructions of `token`.
+    /// Makes a renderer as [`CpuRenderer::new`] does, with the instructions of `token`.
     fn with_token(token: Token) -> Self {
         Self {
             lit: LitSmoke::default(),
@@ -114,30 +115,31 @@ impl CpuRenderer {
         }
     }
 
-    /// Ends traced paths after so many scatterings, 1 for light scattered once: the truth that
-    /// [`Scattering::Single`] stands for. No limit at first.
+    /// Limits the number of scatterings of traced paths. With 1 they are the reference of
+    /// [`Scattering::Single`]. By default there is no limit.
     pub fn set_orders(&mut self, most: u32) {
         self.orders = most.max(1);
     }
 
-    /// Gives a traced picture up when `cancel` is set. [`render`](Self::render) then returns the unfinished picture and no error, so ask
-    /// [`is_cancelled`](Self::is_cancelled) afterwards. Pictures without traced paths are finished. A flag that is made while the program
-    /// runs can be leaked: `Box::leak(Box::new(AtomicBool::new(false)))`.
+    /// Ends a traced picture early when `cancel` is set. [`render`](Self::render) then returns the unfinished
+    /// picture and no error, so check [`is_cancelled`](Self::is_cancelled) afterwards. Pictures without
+    /// traced paths are finished. A flag that is made at run time can be leaked:
+    /// `Box::leak(Box::new(AtomicBool::new(false)))`.
     pub fn set_cancel(&mut self, cancel: &'static AtomicBool) {
         self.cancel = Some(cancel);
     }
 
-    /// Whether pictures are given up by now.
+    /// Whether traced pictures end early now.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
-    /// Sets how much work goes into the pictures. Traced paths begin at every pixel.
+    /// Sets the quality of the pictures. Traced paths begin at every pixel, whatever its divisor is.
     pub fn set_quality(&mut self, quality: Quality) {
         self.quality = quality;
     }
 
-    /// Sets whether single rays march through the smoke, in plain code that tests compare packets and shaders with. It is slow.
+    /// Sets whether single rays are marched, in slow scalar code that tests compare packets and shaders with.
     #[doc(hidden)]
     pub fn set_reference(&mut self, reference: bool) {
         self.reference = reference;
@@ -161,7 +163,7 @@ impl CpuRenderer {
         }))
     }
 
-    /// As [`CpuRenderer::render`], before background and tone map.
+    /// Renders as [`CpuRenderer::render`] does, before background and tone map.
     ///
     /// # Errors
     /// If the snapshot, its view or the size of the picture is invalid.
@@ -179,17 +181,19 @@ impl CpuRenderer {
         }))
     }
 
-    /// Planes of cells below and above the slab of a rank that its part of a picture reads, for a box of so many cells of smoke.
+    /// Returns the numbers of planes below and above the slab of a rank that its part of a picture reads, for
+    /// a box of `dims` cells of smoke.
     pub fn halo(&mut self, look: &Look, dims: Dims) -> [usize; 2] {
-        // A pair of steps begins in the slab, and cells on either side of a sample are read, sharpened by those beside them.
+        // A pair of steps begins in the slab. A sample reads cells on either side of it, which are sharpened
+        // by their neighbours.
         let near = if self.quality.splines { 3 } else { 2 };
         let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + near;
         self.lit.light.set_scale(look.light_scale);
         [far, far.max(self.lit.light.cells_above(dims))]
     }
 
-    /// Renders the smoke of several ranks, each of which calls this with its slab, captured with the planes that [`CpuRenderer::halo`]
-    /// says. The first rank gets the picture, with the bytes of one process.
+    /// Renders the smoke of several ranks. Each calls this with its slab, captured with the planes of
+    /// [`CpuRenderer::halo`]. The first rank gets the picture, with the bytes of one process.
     ///
     /// # Errors
     /// If the view or the size of the picture is invalid.
@@ -209,7 +213,7 @@ impl CpuRenderer {
         }))
     }
 
-    /// As [`CpuRenderer::render_slabs`], before background and tone map.
+    /// Renders as [`CpuRenderer::render_slabs`] does, before background and tone map.
     ///
     /// # Errors
     /// If the view or the size of the picture is invalid.
@@ -241,14 +245,14 @@ impl CpuRenderer {
         LinearImage { width, height, rgba, depth }
     }
 
-    /// Renders the part of this rank of all frames of a picture, of which the first rank gets the whole.
+    /// Renders this rank's part of all frames of a picture. The first rank gets the whole picture.
     fn accumulate_slabs(&mut self, slab: &SnapshotSlab, view: &View, size: [u32; 2]) {
         let is_shown = view.mode == Mode::Smoke && view.cursor.is_none();
         assert!(is_shown && view.look.scattering != Scattering::Traced, "no picture of slabs");
         let part = slab.part();
         self.lit.light.set_scale(view.look.light_scale);
         self.lit.gather(&part, self.quality);
-        // Surfaces end the rays of all ranks; without any, only the first renders what lies behind the smoke.
+        // Surfaces end the rays of all ranks. Without solids only the first rank needs the floor.
         let floor = slab.comm().rank() == 0 || !self.lit.light.solids().is_empty();
         self.lit.illuminate_part(view.look, &part, floor);
         self.picture.invalidate();
@@ -296,10 +300,10 @@ impl CpuRenderer {
             return picture.render(&contents, view, self.quality, size, integrator);
         }
         let denoise = view.look.denoise;
-        // The noise follows from the differences of several frames.
+        // The denoiser estimates the noise from the differences of several frames.
         let passes = self.quality.passes.max(if denoise { 4 } else { 1 });
         let quality = Quality { passes, ..self.quality };
-        // The mean of several frames has less noise than each.
+        // The mean of several frames has less noise than each frame.
         let noise = view.look.noise * (passes as f32).sqrt();
         let tracer = paths::Tracer::new(&smoke, contents.light.solids(), view.look, self.orders, noise);
         let tracer = tracer.with_cancel(self.cancel);

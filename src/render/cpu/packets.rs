@@ -19,27 +19,28 @@ pub(super) trait Packets: Simd {
 
     /// Stores four interleaved numbers for each ray.
     fn store(self, values: [Self::Rays; 4], to: &mut [[f32; 4]]);
-    /// Entries of a non-empty table at whole numbers, clamped to its ends.
+    /// Looks up entries of a non-empty table at whole numbers, clamped to its ends.
     fn look_up(self, table: &[f32], at: Self::Rays) -> Self::Rays;
-    /// Trilinear sample of a volume; `at` is in texels along each axis, from the centre of the first.
+    /// Samples a volume trilinearly; `at` is in texels along each axis, from the centre of the first.
     fn sample(self, volume: &Texels, at: [Self::Rays; 3]) -> [Self::Rays; 4];
-    /// The quadratic B-spline with the texels as its coefficients, four or more along each axis. Along z `at` counts from a plane
-    /// `first` planes before the first texels: what is rounded does not depend on them.
+    /// Samples the quadratic B-spline with the texels as its coefficients, four or more along each axis.
+    /// Along z `at` counts from a plane `first` planes before the first texels, so that rounding does not
+    /// depend on the slab.
     fn sample_spline(self, volume: &Texels, at: [Self::Rays; 3], first: f32) -> [Self::Rays; 4];
 
-    /// The greatest whole number at most `x`.
+    /// Returns the greatest whole number at most `x`.
     #[inline(always)]
     fn floor(self, x: Self::Rays) -> Self::Rays {
         x.floor()
     }
 
-    /// The least whole number at least `x`.
+    /// Returns the least whole number at least `x`.
     #[inline(always)]
     fn ceil(self, x: Self::Rays) -> Self::Rays {
         -self.floor(-x)
     }
 
-    /// The same number for all rays.
+    /// Returns the same number for all rays.
     #[inline(always)]
     fn splat(self, x: f32) -> Self::Rays {
         Self::Rays::splat(self, x)
@@ -51,7 +52,7 @@ pub(super) trait Packets: Simd {
         Self::Rays::from_slice(self, &from[..Self::COUNT])
     }
 
-    /// e^x for x ≤ 0, as `exp` of the scalar code.
+    /// Returns e^x for x ≤ 0, as `exp` of the scalar code does.
     #[inline(always)]
     fn exp(self, x: Self::Rays) -> Self::Rays {
         let t = (x * std::f32::consts::LOG2_E).max(-126.0);
@@ -63,7 +64,7 @@ pub(super) trait Packets: Simd {
         p.mul_add(f, 1.0) * self.power(whole)
     }
 
-    /// 2 to the power of a whole number from −126 to 127.
+    /// Returns 2 to the power of a whole number from −126 to 127.
     #[inline(always)]
     fn power(self, whole: Self::Rays) -> Self::Rays {
         // The sum leaves the exponent's bits, 127 more than the whole number, in the last bits.
@@ -81,14 +82,14 @@ pub(super) trait Eights: Packets<Rays = f32x8<Self>> {
     fn widen(self, texels: &[[f16; 4]; 2]) -> f32x8<Self>;
 }
 
-/// [`Packets::store`] of eight rays.
+/// Implements [`Packets::store`] for eight rays.
 #[inline(always)]
 pub(super) fn store_eight<S: Simd>(s: S, values: [f32x8<S>; 4], to: &mut [[f32; 4]]) {
     let to: &mut [[f32; 4]; EIGHT] = to.first_chunk_mut().expect("room for each ray");
     interleave(s, values, to.each_mut());
 }
 
-/// [`Packets::store`] of sixteen rays.
+/// Implements [`Packets::store`] for sixteen rays.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn store_sixteen<S: Simd>(s: S, values: [f32x16<S>; 4], to: &mut [[f32; 4]]) {
@@ -98,7 +99,7 @@ pub(super) fn store_sixteen<S: Simd>(s: S, values: [f32x16<S>; 4], to: &mut [[f3
     store_eight(s, [a.1, b.1, c.1, d.1], high);
 }
 
-/// [`Packets::sample`] of eight rays.
+/// Implements [`Packets::sample`] for eight rays.
 #[inline(always)]
 pub(super) fn sample_eight<S: Eights>(s: S, volume: &Texels, at: [f32x8<S>; 3]) -> [f32x8<S>; 4] {
     let (mut first, mut f) = (u32x8::splat(s, 0), at);
@@ -118,7 +119,7 @@ pub(super) fn sample_eight<S: Eights>(s: S, volume: &Texels, at: [f32x8<S>; 3]) 
 struct Points<'a, S: Simd> {
     s: S,
     corners: Corners<'a, u32x8<S>>,
-    /// Fractions from the first texel around each.
+    /// Fractions from the first texel around each point.
     f: [f32x8<S>; 3],
 }
 

@@ -1,8 +1,9 @@
-//! Light paths, the truth that all other modes approximate: delta tracking (Woodcock et al. 1965) through the smoke,
-//! each collision lit by the sun and followed on in a direction drawn from the phase function until the
-//! path leaves the box for the sky. Floor and solids are surfaces of the same paths, lit by the sun directly: Lambertian ones, solids
-//! maybe with a coat (`glossy.rs`), which is chosen at random.
-//! Glowing smoke is a light too ([`glow`]): paths turn towards it. Of further lights each interaction sees one ([`lamps`]).
+//! Path tracing, the reference that all other modes approximate. Paths are sampled by delta tracking
+//! (Woodcock et al. 1965). Each collision with the smoke is lit by the sun, and the path continues in a
+//! direction sampled from the phase function, until it leaves the box for the sky. Floor and solids are
+//! surfaces of the same paths, lit by the sun directly. They are Lambertian; solids may have a coat
+//! (`glossy.rs`), which is chosen at random. Glowing smoke is a light too ([`glow`]), and paths are directed
+//! towards it. Each interaction samples one of the further lights ([`lamps`]).
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
@@ -42,23 +43,23 @@ pub(super) struct Tracer<'a> {
     extent: [f32; 3],
     stage: Stage,
     sun: Lamp,
-    /// Scatterings after which a path ends.
+    /// Number of scatterings after which a path ends.
     orders: u32,
-    /// Standard error of a mean at which it is done, as a share of it; 0: none is.
+    /// Standard error, as a share of the mean, at which a mean is done; 0 for no such limit.
     noise: f32,
-    /// Ends all means when it is set.
+    /// Flag that ends all means.
     cancel: Option<&'a AtomicBool>,
 }
 
-/// Paths after which a mean may be done, and radiance below which noise is not seen.
+/// Number of paths after which a mean may be done, and radiance below which noise is invisible.
 const FEWEST: u32 = 16;
 const FAINT: f32 = 0.02;
 
 /// An interaction of a path.
 enum Event {
-    /// In the smoke.
+    /// A collision in the smoke.
     Smoke(Hit),
-    /// With the floor or a solid.
+    /// A point on the floor or a solid.
     Surface(Surface),
 }
 
@@ -66,11 +67,11 @@ enum Event {
 struct Hit {
     place: [f32; 3],
     albedo: [f32; 3],
-    /// Emission of the smoke there.
+    /// Emission of the smoke at the collision.
     glow: [f32; 3],
 }
 
-/// A point of a surface, slightly off it.
+/// A point slightly off a surface.
 #[derive(Clone, Copy)]
 struct Surface {
     place: [f32; 3],
@@ -82,7 +83,7 @@ struct Surface {
 struct Walk {
     place: [f32; 3],
     direction: Vector3<f32>,
-    /// Share of the light found further on that reaches the eye.
+    /// Throughput: the share of light from the rest of the path that reaches the eye.
     weight: [f32; 3],
     /// Radiance found so far.
     sum: [f32; 3],
@@ -91,10 +92,11 @@ struct Walk {
 }
 
 impl<'a> Tracer<'a> {
-    /// Makes a tracer whose means have so much `noise`, as a share of them, or as many paths as they may.
+    /// Makes a tracer. Its means end at a standard error of `noise`, as a share of the mean, or at their last
+    /// path.
     pub fn new(smoke: &'a Smoke<'a>, solids: &'a [Solid], look: &'a Look, orders: u32, noise: f32) -> Self {
         let extinction = smoke.medium.extinction;
-        // The maxima of the colours may lie apart; their sum bounds the sum.
+        // The maxima of the colours may lie in different cells; their sum is an upper bound.
         let bound =
             |max: &[half::f16; 4]| extinction * max[..3].iter().map(|x| x.to_f32().max(0.0)).sum::<f32>();
         Self {
@@ -113,17 +115,18 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// The same, whose means end early, and wrong, when `cancel` is set.
+    /// Sets a flag that ends means early; they are then 0.
     pub fn with_cancel(self, cancel: Option<&'a AtomicBool>) -> Self {
         Self { cancel, ..self }
     }
 
-    /// Mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with these numbers.
+    /// Returns mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with
+    /// these numbers.
     pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, t_max: f32, paths: Range<u32>) -> [f32; 4] {
         self.average(paths, |n| self.through_smoke(ray, t_max, &mut Random::new([x, y, n], Stream::Smoke)))
     }
 
-    /// The mean of paths, up to the noise goal.
+    /// Returns the mean of paths, up to the noise limit.
     fn average(&self, paths: Range<u32>, path: impl Fn(u32) -> [f32; 4]) -> [f32; 4] {
         let (mut sum, mut count, mut total, mut squares) = ([0.0; 4], 0, 0.0_f64, 0.0_f64);
         for n in paths {
@@ -146,8 +149,8 @@ impl<'a> Tracer<'a> {
         sum.map(|x| x / count as f32)
     }
 
-    /// Mean radiance of the surface that the ray of a pixel meets first, without the smoke before it. The floor counts as
-    /// whole, also where it fades. Black without a surface.
+    /// Returns the mean radiance of the first surface along the ray of a pixel, without the smoke before it.
+    /// The floor counts as opaque, also where it fades out. Black without a surface.
     pub fn mean_of_surface(&self, [x, y]: [u32; 2], ray: &Ray, paths: Range<u32>) -> [f32; 3] {
         let Some((_, surface, _)) = self.surface(ray) else { return [0.0; 3] };
         let walk = || Walk {
@@ -165,7 +168,7 @@ impl<'a> Tracer<'a> {
         [r, g, b]
     }
 
-    /// Radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
+    /// Returns the radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
     fn through_smoke(&self, ray: &Ray, t_max: f32, random: &mut Random) -> [f32; 4] {
         let Some(first) = self.collide(ray, t_max, random) else { return [0.0, 0.0, 0.0, 1.0] };
         let walk = Walk {
@@ -179,10 +182,10 @@ impl<'a> Tracer<'a> {
         [r, g, b, 0.0]
     }
 
-    /// Follows a path from an interaction on, and returns its radiance.
+    /// Follows a path from an interaction on. Returns its radiance.
     fn follow(&self, mut walk: Walk, mut event: Event, random: &mut Random) -> [f32; 3] {
         for turn in 1.. {
-            // Scattered again in dense smoke, paths stay in the glow by themselves.
+            // Paths that are scattered again in dense smoke stay in the glow by themselves.
             let aim = turn == 1 || matches!(event, Event::Surface(_));
             self.turn(&event, &mut walk, aim, random);
             if walk.weight == [0.0; 3] || turn > ROULETTE && !survives(&mut walk.weight, random) {
@@ -198,8 +201,8 @@ impl<'a> Tracer<'a> {
         std::array::from_fn(|c| walk.sum[c] + walk.weight[c] * sky[c])
     }
 
-    /// Adds the light that an interaction sends along the path: its emission and the sun. Then turns the path; if `aim`, also
-    /// towards glowing smoke.
+    /// Adds the light that an interaction sends along the path: its emission and the lights. Then samples a
+    /// new direction; if `aim`, also directions towards glowing smoke.
     fn turn(&self, event: &Event, walk: &mut Walk, aim: bool, random: &mut Random) {
         let along = walk.direction;
         if let Event::Smoke(hit) = event {
@@ -214,7 +217,7 @@ impl<'a> Tracer<'a> {
                 coat = chosen;
                 let onward = match coat {
                     Some(coat) => coat.sample(&surface.facet, [random.next(), random.next()]),
-                    // A cosine-weighted direction: the square root of a uniform number.
+                    // The cosine of a cosine-weighted direction is the square root of a uniform number.
                     None => turned(surface.facet.normal, random.next().sqrt(), random.next()),
                 };
                 (surface.place, share, onward)
@@ -227,7 +230,7 @@ impl<'a> Tracer<'a> {
             }
             (Event::Surface(surface), Some(coat)) => coat.density(&surface.facet, towards),
         };
-        // Share of the light from a direction that is reflected, over the density.
+        // The reflected share of the light from a direction, over the density.
         let factor = |towards: Vector3<f32>| match (event, coat) {
             (Event::Surface(surface), Some(coat)) => coat.factor(&surface.facet, towards),
             _ => 1.0,
@@ -253,9 +256,10 @@ impl<'a> Tracer<'a> {
         walk.density = self.density_of_turn(place, walk.direction, density, aim);
     }
 
-    /// First interaction of the ray, with smoke or a surface; `None` if it leaves the box for the sky.
+    /// Returns the first interaction of the ray, with smoke or a surface; `None` if it leaves the box for the
+    /// sky.
     fn next_event(&self, ray: &Ray, random: &mut Random) -> Option<Event> {
-        // A floor that fades lets as many paths pass as see the background.
+        // A fading floor lets paths pass in proportion to the visible background.
         let surface = self.surface(ray).filter(|(_, _, shown)| *shown >= 1.0 || random.next() < *shown);
         let t_max = surface.as_ref().map_or(f32::INFINITY, |(t, ..)| *t);
         if let Some(hit) = self.collide(ray, t_max, random) {
@@ -264,8 +268,7 @@ impl<'a> Tracer<'a> {
         surface.map(|(_, surface, _)| Event::Surface(surface))
     }
 
-    /// The first surface along a ray: its distance \[m\], a point of it, and its opacity. Below the horizon without a floor
-    /// there is none.
+    /// Returns the first surface along a ray: its distance \[m\], a point of it, and its opacity.
     fn surface(&self, ray: &Ray) -> Option<(f32, Surface, f32)> {
         let hair = 1e-3 * self.smoke.snapshot.h;
         let off = |t: f32, normal: Vector3<f32>| -> [f32; 3] { (ray.at(t) + normal * hair).coords.into() };
@@ -284,7 +287,7 @@ impl<'a> Tracer<'a> {
         floor.filter(|(_, _, shown)| *shown > 0.0).or(solid)
     }
 
-    /// Radiance from outside the box: linear in the sine of elevation.
+    /// Returns the radiance from outside the box: linear in the sine of elevation.
     fn sky(&self, direction: Vector3<f32>) -> [f32; 3] {
         let medium = &self.smoke.medium;
         if let Some(around) = &medium.around {
@@ -313,7 +316,7 @@ impl<'a> Tracer<'a> {
         self.sun.drawn([0.0; 3], [random.next(), random.next()]).direction.into()
     }
 
-    /// Next collision of the ray with smoke before `t_max`.
+    /// Samples the next collision of the ray with smoke before `t_max`.
     fn collide(&self, ray: &Ray, t_max: f32, random: &mut Random) -> Option<Hit> {
         let mut hit = None;
         self.over_bricks(ray, t_max, |from, to, majorant| {
@@ -361,7 +364,7 @@ impl<'a> Tracer<'a> {
         let (mut t, end) = (enter.max(0.0), leave.min(t_max));
         let edge = BRICK as f32 * self.smoke.snapshot.h;
         while t < end {
-            // Slightly beyond the border, so that the brick is the one ahead.
+            // A point slightly beyond the border lies in the next brick.
             let ahead = t + 1e-4 * edge;
             let (brick, next) = self.brick(ray, ahead, edge);
             let (majorant, next) = (self.majorants[brick], next.max(ahead).min(end));
@@ -372,7 +375,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Number of the brick at `t`, and the distance at which the ray leaves it.
+    /// Returns the index of the brick at `t`, and the distance at which the ray leaves it.
     fn brick(&self, ray: &Ray, t: f32, edge: f32) -> (usize, f32) {
         let dims = self.smoke.snapshot.bricks.dims;
         let place = ray.at(t);
@@ -384,8 +387,9 @@ impl<'a> Tracer<'a> {
         (dims.index(at[0], at[1], at[2]), way(0).min(way(1)).min(way(2)))
     }
 
-    /// Extinction, albedo, and emission per unit of density at a point. With splines they are those of a random sample, whose mean
-    /// is the spline: the quadratic B-spline is the trilinear one, smoothed along each axis by a uniform number.
+    /// Returns extinction, albedo, and emission per unit of density at a point. With splines these are those
+    /// of a randomly shifted trilinear sample, whose mean is the spline: the quadratic B-spline is the linear
+    /// one convolved with a box.
     fn medium_at(&self, p: [f32; 3], random: &mut Random) -> (f32, [f32; 3], f32) {
         let [r, g, b, emission] = if self.smoke.splines {
             self.smoke.sample_linear(p.map(|x| x + (random.next() - 0.5) * self.smoke.snapshot.h))
@@ -398,8 +402,8 @@ impl<'a> Tracer<'a> {
 }
 
 impl Surface {
-    /// Chooses the coat or the matte base, `None`, by what they reflect of even light; and the share of light that it reflects, over
-    /// its probability and, of the coat, [`Coat::factor`].
+    /// Chooses the coat or the matte base (`None`), in proportion to their reflectance of uniform light. Also
+    /// returns the reflected share of light over the probability and, for the coat, over [`Coat::factor`].
     fn choose(&self, random: &mut Random) -> (Option<Coat>, [f32; 3]) {
         let Some(coat) = self.facet.coat else { return (None, self.albedo) };
         let base = self.facet.base();
@@ -412,7 +416,7 @@ impl Surface {
     }
 }
 
-/// Rotates `along` by an angle with the given cosine, and by the share `around` of a full turn about itself.
+/// Rotates `along` by an angle with the given cosine, at the share `around` of a full turn about `along`.
 fn turned(along: Vector3<f32>, cosine: f32, around: f32) -> Vector3<f32> {
     let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
     let (sin, cos) = (around * std::f32::consts::TAU).sin_cos();
@@ -433,7 +437,7 @@ fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
     true
 }
 
-/// Purposes of random numbers: paths of different ones share none.
+/// Purposes of random numbers. Paths of different purposes have independent streams.
 #[derive(Clone, Copy)]
 enum Stream {
     Smoke,
@@ -453,7 +457,7 @@ impl Random {
         Self(z ^ z >> 31)
     }
 
-    /// A uniform number in 0..1, never 1.
+    /// Returns a uniform number in 0..1, never 1.
     fn next(&mut self) -> f32 {
         let old = self.0;
         self.0 = old.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,6 +1,6 @@
 //! A picture by the processor's threads, from the background to the bytes. [`super::CpuRenderer`] renders
-//! whole pictures with it, and a window frame by frame if its driver has no graphics processor: shaders
-//! would run on the same threads there, but read volumes a quarter as fast.
+//! whole pictures with it. A window whose driver has no graphics processor renders frame by frame with it:
+//! shaders would run on the same threads there, but read volumes a quarter as fast.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ const BAND: usize = 8;
 /// One of several frames of the same view.
 #[derive(Clone, Copy)]
 pub(in crate::render) struct Frame {
-    /// Number of its offsets.
+    /// Number of the frame, which selects its offsets.
     pub number: u32,
     /// Weight in the accumulation buffer.
     pub weight: f32,
@@ -48,22 +48,22 @@ pub(in crate::render) struct Frame {
 pub(in crate::render) enum Integrator<'a> {
     /// In packets, through the pre-shaded volume.
     Packets,
-    /// The same on several ranks, of which this one has a slab. The first gets the picture.
+    /// In packets on several ranks, of which this one has a slab. The first gets the picture.
     Slabs(&'a SnapshotSlab),
-    /// Row by row of the picture.
+    /// By a function for each row of the picture.
     Rows {
         march: &'a RowFn<'a>,
-        /// Replaces the radiance of floor and solids.
+        /// Function that replaces the radiance of floor and solids.
         surfaces: Option<&'a SurfaceFn<'a>>,
     },
 }
 
-/// A function of the axes, the frame's number, the row from the bottom, the length of each ray, and the radiance and
-/// transmittance of the smoke to fill in.
+/// A function that fills in radiance and transmittance of the smoke, from the axes, the frame's number, the
+/// row from the bottom, and the length of each ray.
 pub(in crate::render) type RowFn<'a> = dyn Fn(&Axes, u32, usize, &[f32], &mut [[f32; 4]]) + Sync + 'a;
 
-/// A function of the axes, the frame's number, the row from the bottom, and the radiance of its surfaces, with the share of the
-/// background beside them.
+/// A function that replaces the radiance of surfaces, with the share of the background beside them, from the
+/// axes, the frame's number and the row from the bottom.
 pub(in crate::render) type SurfaceFn<'a> = dyn Fn(&Axes, u32, usize, &mut [[f32; 4]]) + Sync + 'a;
 
 /// The buffers of a picture, reused from one to the next.
@@ -76,16 +76,16 @@ pub(in crate::render) struct Picture {
     frame: Vec<[f32; 4]>,
     /// The accumulation buffer: the mean of the last frames of the same view.
     accumulated: Vec<[f32; 4]>,
-    /// Length of each pixel's ray \[m\].
+    /// Length of each pixel's ray up to a surface \[m\].
     t_max: Vec<f32>,
     marched: Vec<[f32; 4]>,
     marched_t_max: Vec<f32>,
     bytes: Vec<[u8; 4]>,
-    /// Sums of the squared light of all frames, while they are gathered.
+    /// Sums of the squared brightness of all frames, while they are gathered.
     squares: Option<Vec<f32>>,
-    /// Passes since [`Picture::times`] was called, and their times \[ms\].
+    /// Passes since the last call of [`Picture::times`], and their times \[ms\].
     times: Vec<(&'static str, f64)>,
-    /// While it is set, rays are left out: nobody wants the picture any more.
+    /// Flag that ends a picture early: while it is set, rays are skipped.
     stop: Option<Arc<AtomicBool>>,
 }
 
@@ -168,7 +168,8 @@ impl Picture {
         }
     }
 
-    /// As [`Picture::render`] with an integrator whose radiance is noisy, and without its noise. The quality has two passes or more.
+    /// Renders as [`Picture::render`] does by a noisy integrator, and removes its noise. The quality must
+    /// have two passes or more.
     pub fn render_denoised(
         &mut self,
         contents: &Contents,
@@ -193,8 +194,8 @@ impl Picture {
         self.accumulated = smooth;
     }
 
-    /// Length of each pixel's ray up to a solid \[m\], [`FAR`] without any: the floor has no edges that its brightness does not show, and
-    /// fades out before the horizon.
+    /// Returns the length of each pixel's ray up to a solid \[m\], [`FAR`] without one. The floor is left
+    /// out, because all its edges show in its brightness, and it fades out before the horizon.
     fn depths_of_solids(&self, view: &View, size: [u32; 2]) -> Vec<f32> {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         let depth = |(n, &t): (usize, &f32)| {
@@ -252,13 +253,13 @@ impl Picture {
         done
     }
 
-    /// Passes since the last call, and their times \[ms\].
+    /// Returns the passes since the last call, and their times \[ms\].
     #[cfg(feature = "viewer")]
     pub fn times(&mut self) -> Vec<(&'static str, f64)> {
         std::mem::take(&mut self.times)
     }
 
-    /// Renders floor, solids and lines behind the smoke, and the length of each ray.
+    /// Renders floor, solids and lines behind the smoke, and computes the length of each ray.
     fn render_scenery(&mut self, pass: &Pass, number: u32, integrator: Integrator) {
         let (light, look) = (pass.contents.light, pass.view.look);
         let scenery = (!light.solids().is_empty()).then(|| Scenery {
@@ -269,7 +270,7 @@ impl Picture {
             frame: number,
             splines: pass.quality.splines,
         });
-        // Smoke that is not shown casts no shadow.
+        // Invisible smoke casts no shadow.
         let open = FloorLight::open(&pass.medium);
         let floor_light = if pass.view.mode.shows_smoke() { pass.contents.floor } else { &open };
         let floor = look.floor.map(|albedo| {
@@ -298,8 +299,8 @@ impl Picture {
         });
     }
 
-    /// Marches all rays through the volume, in rows of whole packets. Returns the part of the picture that it
-    /// covers, as shares.
+    /// Marches all rays through the volume, in rows of whole packets. Returns the part of the picture that
+    /// the volume covers, as shares.
     fn march(
         &mut self,
         pass: &Pass,
@@ -389,7 +390,7 @@ impl Picture {
         Some(window)
     }
 
-    /// Composites the volume over the background, then a slice, then the lines before them.
+    /// Composites the volume over the background, then a slice, then the lines in front of them.
     fn composite(&mut self, pass: &Pass, rays: [u32; 2], window: Option<[[f32; 2]; 2]>) {
         let size = self.size;
         let (width, solids) = (size[0] as usize, !pass.contents.light.solids().is_empty());
@@ -458,12 +459,13 @@ impl Picture {
         });
     }
 
-    /// Bytes of the last [`Picture::present`], rows from the bottom.
+    /// Returns the bytes of the last [`Picture::present`], rows from the bottom.
     pub fn bytes(&self) -> &[[u8; 4]] {
         &self.bytes
     }
 
-    /// Radiance and alpha of each pixel with the cursor, and the length of its ray \[m\], rows from the top.
+    /// Returns radiance and alpha of each pixel with the cursor, and the length of its ray \[m\], rows from
+    /// the top.
     pub fn linear(
         &mut self,
         contents: &Contents,
@@ -521,7 +523,7 @@ impl Picture {
 }
 
 impl Pass<'_> {
-    /// The plane of a slice.
+    /// Returns the plane of a slice.
     fn slice(&self) -> Option<Plane<'_>> {
         let Mode::Slice(slice) = self.view.mode else { return None };
         let Contents { dims, h, smoke, velocity, .. } = *self.contents;
@@ -529,13 +531,13 @@ impl Pass<'_> {
         Some(Plane { slice, range, dims, h, smoke, velocity })
     }
 
-    /// Ends of a slice's colour scale; `None` if the snapshot does not have the quantity.
+    /// Returns the ends of a slice's colour scale; `None` if the snapshot does not have the quantity.
     fn range(&self, slice: Slice) -> Option<[f32; 2]> {
         let is_available = !slice.quantity.needs_velocity() || !self.contents.velocity.is_empty();
         is_available.then(|| slice.range.unwrap_or_else(|| self.contents.ranges.range(slice.quantity)))
     }
 
-    /// Legend, arrows and streamlines.
+    /// Traces legend, arrows and streamlines.
     fn lines(&self, size: [u32; 2]) -> Option<LinePixels> {
         let (mode, ranges) = (self.view.mode, &self.contents.ranges);
         let legend = match mode {

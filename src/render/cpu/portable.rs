@@ -35,8 +35,8 @@ impl Packets for Baseline {
         sample_spline_eight(self, volume, at, first)
     }
 
-    /// The greatest whole number at most `x`, which is whole or less than 2²². SSE2 has no instruction for it, and the
-    /// common vectors call a function for each lane.
+    /// Returns the greatest whole number at most `x`, which is whole or less than 2²². SSE2 has no
+    /// instruction for it, and the common vectors call a function for each lane.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn floor(self, x: f32x8<Self>) -> f32x8<Self> {
@@ -47,10 +47,10 @@ impl Packets for Baseline {
 }
 
 impl Eights for Baseline {
-    /// Exact for finite numbers.
+    /// Widens exactly for finite numbers.
     #[inline(always)]
     fn widen(self, texels: &[[f16; 4]; 2]) -> f32x8<Self> {
-        // 2¹¹², the difference of the exponents' biases: correct for subnormal numbers too.
+        // 2¹¹² corrects the exponent for the difference of the biases, for subnormal numbers too.
         const BIAS: f32 = f32::from_bits((112 + 127) << 23);
         let halves: u16x8<Self> = u16x8::load_array_ref(self, bytemuck::cast_ref(texels));
         let (low, high) = halves.widen();

@@ -1,4 +1,4 @@
-//! The reference: one ray at a time through the smoke, in plain code, as `shaders/march.frag` without
+//! The reference march: one ray at a time in scalar code, with the steps of `shaders/march.frag` but without
 //! pre-shading. It provides the medium of the path tracer, and tests compare ray packets and shaders with it
 //! ([`CpuRenderer::set_reference`](crate::render::CpuRenderer::set_reference)).
 
@@ -35,8 +35,8 @@ pub(super) struct Smoke<'a> {
     pub splines: bool,
 }
 
-/// Whether two samples of the smoke share their light, for so many samples per cell. With a larger distance,
-/// skipping a brick at their middle might skip one of them.
+/// Whether two samples of the smoke share their light, for this number of samples per cell. With larger
+/// distances a brick that is skipped at their middle might contain one of them.
 pub(in crate::render) fn halves(samples: f32) -> bool {
     samples >= 1.0
 }
@@ -49,14 +49,14 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// Steps over the part of `ray` in the box, up to `t_max`; the first is `offset` of a step long.
+    /// Makes the steps over the part of `ray` in the box, up to `t_max`; the first is `offset` of a step long.
     pub fn new(ray: &Ray, extent: [f32; 3], t_max: f32, offset: f32, dt: f32) -> Self {
         let [enter, leave] = box_span(ray, [0.0; 3], extent);
         let span = [enter.max(0.0), leave.min(t_max)];
         Self { t0: span[0] - (1.0 - offset) * dt, span, dt }
     }
 
-    /// Start and end of step `n`, or `None` beyond the span.
+    /// Returns start and end of step `n`, or `None` beyond the span.
     pub fn step(&self, n: f32) -> Option<[f32; 2]> {
         let start = self.t0 + n * self.dt;
         (start.max(self.span[0]) < self.span[1])
@@ -65,7 +65,8 @@ impl Lattice {
 }
 
 impl<'a> Smoke<'a> {
-    /// Prepares the smoke of a snapshot in the light of a volume. `cells` are those of the snapshot, for splines sharpened.
+    /// Prepares the smoke of a snapshot in the light of a volume. `cells` are those of the snapshot,
+    /// sharpened for splines.
     pub fn new(
         snapshot: &'a Snapshot,
         cells: &Cells,
@@ -92,7 +93,7 @@ impl<'a> Smoke<'a> {
         }
     }
 
-    /// Radiance and transmittance along a ray.
+    /// Returns radiance and transmittance along a ray.
     pub fn march(&self, ray: &Ray, t_max: f32, offset: f32) -> [f32; 4] {
         let stride = if self.halves { 2.0 * self.dt } else { self.dt };
         let lattice = Lattice::new(ray, self.snapshot.extent(), t_max, offset, stride);
@@ -112,20 +113,20 @@ impl<'a> Smoke<'a> {
         out
     }
 
-    /// Densities and [`Medium::emission`] at a point in the box, clamped to 0 from below.
+    /// Returns densities and [`Medium::emission`] at a point in the box, clamped to 0 from below.
     fn sample(&self, p: [f32; 3]) -> [f32; 4] {
         let sampled = if self.splines { self.values.sample_spline(p) } else { self.values.sample(p) };
         let shown = self.medium.shown(p, self.snapshot.extent());
         sampled.map(|x| x.max(0.0) * shown)
     }
 
-    /// As [`Smoke::sample`], always interpolated linearly.
+    /// Samples as [`Smoke::sample`] does, but always linearly.
     pub fn sample_linear(&self, p: [f32; 3]) -> [f32; 4] {
         let shown = self.medium.shown(p, self.snapshot.extent());
         self.values.sample(p).map(|x| x.max(0.0) * shown)
     }
 
-    /// The step from `a` to `b`.
+    /// Adds the step from `a` to `b`.
     fn step(&self, out: &mut [f32; 4], ray: &Ray, [a, b]: [f32; 2], phase: f32) {
         let middle = ray.at(0.5 * (a + b));
         let (passes, [r, g, b, emission]) = if self.halves {
@@ -153,12 +154,13 @@ impl<'a> Smoke<'a> {
         out[3] *= passes;
     }
 
-    /// Radiance of heat, from the emission per unit of density.
+    /// Returns the radiance of heat, from the emission per unit of density.
     pub fn glow(&self, emission: f32) -> [f32; 3] {
         if self.medium.glow[0] > 0.0 { self.medium.glowing_emission(emission) } else { [0.0; 3] }
     }
 
-    /// Transmittance of `length` of the medium at `p`; the shares of its three colours, and its emission.
+    /// Returns the transmittance of `length` of the medium at `p`, the shares of its three colours, and its
+    /// emission.
     fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
         let [r, g, b, emission] = self.sample(p);
         let density = r + g + b;
@@ -166,7 +168,7 @@ impl<'a> Smoke<'a> {
         (passes, [r, g, b, emission].map(|x| x / density.max(1e-8)))
     }
 
-    /// Distance at which the ray leaves the brick around `p`, if it is empty.
+    /// Returns the distance at which the ray leaves the brick around `p`, if that is empty.
     fn leave_if_empty(&self, ray: &Ray, p: [f32; 3]) -> Option<f32> {
         let bricks = self.skip.then_some(&self.bricks)?;
         let edge = BRICK as f32 * self.snapshot.h;
@@ -188,7 +190,7 @@ pub(super) mod plain {
     use super::*;
     use crate::render::colormap;
 
-    /// As [`super::super::march::Medium::Smoke`].
+    /// Marches through [`super::super::march::Medium::Smoke`].
     pub fn through_shaded(
         [shaded, glow, light]: [&Volume; 3],
         splines: bool,
@@ -209,7 +211,7 @@ pub(super) mod plain {
         })
     }
 
-    /// As [`super::super::march::Medium::Flow`].
+    /// Marches through [`super::super::march::Medium::Flow`].
     pub fn through_flow(
         flow: &Volume,
         vorticity: bool,

@@ -1,4 +1,4 @@
-//! The smoke and the light that ray packets march through, with the bricks they skip.
+//! The pre-shaded smoke and the light of ray packets, with the bricks that they skip.
 
 use half::f16;
 
@@ -16,13 +16,14 @@ use crate::snapshot::BRICK;
 pub(super) struct ShadedSmoke {
     dims: Option<Dims>,
     texels: Vec<[f16; 4]>,
-    /// ρ times the radiance of opaque smoke; empty where none glows.
+    /// ρ times the radiance of opaque smoke; empty if the smoke does not glow.
     glow: Vec<[f16; 4]>,
     written: Written,
-    /// Look that the texels are for, and whether for splines; `None` if the smoke has changed since.
+    /// Look of the texels, and whether they are for splines; `None` if the smoke has changed since.
     shaded_for: Option<(Look, bool)>,
-    /// The light volume, and the look and eye it is for, and whether for splines; `None` if the light has changed since.
+    /// The light volume.
     light: Vec<[f16; 4]>,
+    /// Look and eye of the light volume, and whether it is for splines; `None` if the light has changed since.
     lit_for: Option<(Look, [f32; 3], bool)>,
     bricks: Option<OccupiedBricks>,
 }
@@ -31,7 +32,7 @@ pub(super) struct ShadedSmoke {
 pub(super) struct OccupiedBricks {
     /// Whether empty ones are skipped.
     skip: bool,
-    /// 1 for each brick that is occupied, else 0.
+    /// 1 for each occupied brick, else 0.
     occupied: Vec<f32>,
     dims: [usize; 3],
     /// Edge of a brick \[m\].
@@ -51,7 +52,7 @@ impl ShadedSmoke {
         self.lit_for = None;
     }
 
-    /// Brings smoke and light up to date for a look and an eye.
+    /// Updates smoke and light for a look and an eye.
     pub fn shade(&mut self, contents: &Contents, look: &Look, eye: [f32; 3], quality: Quality) {
         let dims = contents.dims_at_hand();
         if self.dims != Some(dims) {
@@ -79,7 +80,7 @@ impl ShadedSmoke {
         }
     }
 
-    /// The volume; [`ShadedSmoke::shade`] must have filled it. `padding` is memory for boxes of few cells.
+    /// Returns the volume that [`ShadedSmoke::shade`] has filled. `padding` is memory for boxes of few cells.
     pub fn volume<'a>(
         &'a self,
         contents: &Contents,
@@ -125,14 +126,14 @@ impl OccupiedBricks {
         }
     }
 
-    /// One brick as large as the box.
+    /// Makes one brick as large as the box.
     pub fn one(contents: &Contents) -> Self {
         let extent = contents.extent();
         let edge = extent.into_iter().fold(0.0, f32::max);
         Self { skip: false, occupied: vec![1.0], dims: [1; 3], edge, bounds: [[0.0; 3], extent] }
     }
 
-    /// A volume with these bricks.
+    /// Makes a volume with these bricks.
     pub fn volume<'a>(
         &'a self,
         contents: &Contents,
@@ -155,7 +156,7 @@ impl OccupiedBricks {
     }
 }
 
-/// Repeats the last texels of an axis of fewer than four, which does not change interpolated values.
+/// Repeats the last texels of axes with fewer than four, which does not change interpolated values.
 pub(super) fn at_least_four<'a>(
     dims: Dims,
     values: &'a [[f16; 4]],

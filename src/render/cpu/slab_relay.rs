@@ -1,11 +1,13 @@
 //! The march of a picture whose smoke lies on several ranks, in slabs along z.
 //!
-//! A ray meets the slabs in their order or against it, as its direction says. Each rank marches it through its own slab and hands it on to
-//! the next: radiance, transmittance and the step at which it goes on. So every ray takes the steps that it takes in one process, in the
-//! same order, and ends where it ends there: the picture has the same bytes. No smoke is sent but that next to the slabs.
+//! A ray passes the slabs upwards or downwards, depending on its direction. Each rank marches it through its
+//! own slab and hands its state to the next: radiance, transmittance and the next step. So every ray takes
+//! the same steps in the same order as in one process, and the picture has the same bytes. Only smoke next to
+//! the slabs is sent.
 //!
-//! Rays towards greater z go from rank to rank upwards, the others downwards. Seen from beyond an end of the box all go one way. Bands of rows
-//! follow each other, so that all ranks of a chain are at work.
+//! Rays towards greater z pass from rank to rank upwards, the others downwards. For an eye beyond an end of
+//! the box all rays pass in one direction. Bands of rows follow each other, so that all ranks of a chain work
+//! at the same time.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use rayon::prelude::*;
@@ -21,7 +23,7 @@ const BAND: usize = 8;
 /// Packets of one task.
 const TASK: usize = 4;
 
-/// A march that ranks share.
+/// A march shared by several ranks.
 pub(super) struct Relay<'a> {
     pub slab: &'a SnapshotSlab,
     pub axes: &'a Axes,
@@ -35,8 +37,8 @@ pub(super) struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Marches all rays. The first rank gets them, radiance and transmittance, in rows of `stride`; `free` are their lengths, in the same
-    /// rows.
+    /// Marches all rays. The first rank gets their radiance and transmittance, in rows of `stride`; `free`
+    /// are their lengths up to a surface, in the same rows.
     pub fn march(&self, volume: &Volume, free: &[f32], stride: usize, out: &mut [[f32; 4]]) {
         let comm = self.slab.comm();
         let [lo, hi] = self.window;
@@ -80,12 +82,12 @@ impl Relay<'_> {
         }
     }
 
-    /// The ranks through whose slabs rays go, in their order; `None` if no ray goes this way through the box.
+    /// Returns the ranks whose slabs rays pass, in order; `None` if no ray passes the box in this direction.
     fn chain(&self, volume: &Volume, upwards: bool) -> Option<Vec<usize>> {
         let Axes { eye, forward, parallel, .. } = *self.axes;
         let bounds = self.slab.bounds();
         let ranks = 0..bounds.len() - 1;
-        // With some room, because positions along rays are rounded.
+        // A margin allows for the rounding of positions along rays.
         let room = 1e-3 * volume.extent[2];
         let goes = match (parallel, upwards) {
             (true, true) => forward[2] > -1e-5,
@@ -96,7 +98,7 @@ impl Relay<'_> {
         if !goes {
             return None;
         }
-        // A slab that lies behind the eye is left out.
+        // Slabs behind the eye are left out.
         let place = |plane: usize| plane as f32 * volume.h;
         let ahead = |rank: &usize| match upwards {
             _ if parallel => true,
@@ -106,7 +108,8 @@ impl Relay<'_> {
         Some(if upwards { ranks.filter(ahead).collect() } else { ranks.rev().filter(ahead).collect() })
     }
 
-    /// The planes whose rays this rank marches: without end beyond the sides of the box, where samples are those at the sides.
+    /// Returns the planes that this rank marches. The first and the last slab extend to infinity, because
+    /// samples beyond a side of the box are those at the side.
     fn planes(&self) -> [f32; 2] {
         let ([low, high], nz) = (self.slab.own(), self.slab.whole().dims.nz);
         [if low == 0 { f32::MIN } else { low as f32 }, if high == nz { f32::MAX } else { high as f32 }]
@@ -141,7 +144,7 @@ impl Relay<'_> {
         });
     }
 
-    /// Adds rays that have arrived. Those of the other way are as at their start.
+    /// Adds finished rays. Rays of the other direction have their initial state, which adds nothing.
     fn add(&self, rays: &[RayStates], packets: usize, stride: usize, out: &mut [[f32; 4]]) {
         let [lo, _] = self.window;
         for (row, rays) in rays.chunks(packets).enumerate() {

@@ -15,7 +15,7 @@ use crate::solver::{
 
 const SIZE: [u32; 2] = [100, 75];
 
-/// The picture of one process, and those of `size` ranks with a thread or two each.
+/// Returns the picture of one process, and that of `size` ranks with a thread or two each.
 fn pictures(snapshot: &Snapshot, view: &View, quality: Quality, size: usize) -> [LinearImage; 2] {
     let renderer = || {
         let mut cpu = CpuRenderer::new();
@@ -172,7 +172,7 @@ fn moving_smoke() -> Snapshot {
     snapshot
 }
 
-/// Calls `work` on each of `size` ranks with a slab of `snapshot` that has so many planes beside it.
+/// Calls `work` on each of `size` ranks with a slab of `snapshot` and its halo planes.
 fn on_slabs<T: Send>(
     snapshot: &Snapshot,
     size: usize,
@@ -245,9 +245,9 @@ fn motion_in_the_picture_of_slabs_has_the_bytes_of_one_process() {
     }
 }
 
-/// The velocity of slabs of a run, in boxes with finer smoke, around z, above the ground, that follow their smoke, around a ball that
-/// moves, and before the first step. No rank asks its neighbours for it: a step, and an edit of the fields, leaves two planes of it beside
-/// the slab.
+/// Compares the velocity of slabs of a run: in boxes with finer smoke, periodic along z, above the ground,
+/// that follow their smoke, around a moving ball, and before the first step. It needs no messages: each step,
+/// and each edit of the fields, leaves two halo planes beside the slab.
 #[test]
 fn slabs_of_a_run_have_the_cells_of_one_process() {
     type Changes = fn(&mut Config);

@@ -1,5 +1,5 @@
-//! Quadratic B-splines of ray packets: for each ray a stencil of 4×3×3 texels, whose rows are read whole. The spline has three
-//! texels along each axis; the fourth of a row has a weight only at a side of the volume.
+//! Quadratic B-splines of ray packets. Each ray has a stencil of 4×3×3 texels, whose rows are read whole. The
+//! spline has three texels along each axis; the fourth of a row has a weight only at a side of the volume.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, f32x8};
@@ -13,7 +13,7 @@ pub(super) const ROWS: usize = 9;
 /// Whole numbers for the rays of a packet.
 type Whole<S> = <<S as Packets>::Rays as SimdFloat<S>>::Bits;
 
-/// Windows of texels around the sample points of a packet, and their weights.
+/// Stencils around the sample points of a packet, and their weights.
 pub(super) struct Taps<'a, S: Packets> {
     pub rows: Rows<'a, Whole<S>>,
     /// Weights of the texels of a row.
@@ -23,7 +23,8 @@ pub(super) struct Taps<'a, S: Packets> {
 }
 
 impl<'a, S: Packets> Taps<'a, S> {
-    /// Finds the stencils around places in texels from the centre of the first, along z from `first` planes before it.
+    /// Finds the stencils around positions in texels from the centre of the first, along z from `first`
+    /// planes before it.
     #[inline(always)]
     pub fn new(s: S, volume: Texels<'a>, at: [S::Rays; 3], first: f32) -> Self {
         let [_, row, plane] = volume.strides();
@@ -39,8 +40,8 @@ impl<'a, S: Packets> Taps<'a, S> {
     }
 }
 
-/// The first of `N` texels around each place along an axis, from `least` to `most`, and their weights. Beyond a side lies the last
-/// texel, again and again.
+/// Returns the first of `N` texels around each position along an axis, from `least` to `most`, and their
+/// weights. Beyond a side the last texel is repeated.
 #[inline(always)]
 fn weights<S: Packets, const N: usize>(s: S, at: S::Rays, least: f32, most: f32) -> (S::Rays, [S::Rays; N]) {
     let base = (s.floor(at + 0.5) - 1.0).min(most).max(least);
@@ -53,21 +54,21 @@ fn weights<S: Packets, const N: usize>(s: S, at: S::Rays, least: f32, most: f32)
         *weight = wide * wide * 0.5 - narrow * narrow * 1.5;
         rest -= *weight;
     }
-    // The weights of texels beyond a side; within, what is rounded.
+    // The weights of texels beyond a side, or the rounding error within the volume.
     let below = from_base.simd_lt(1.0);
     weights[0] += below.select(rest, s.splat(0.0));
     weights[N - 1] += below.select(s.splat(0.0), rest);
     (base, weights)
 }
 
-/// Small whole numbers of at least 0 as integers.
+/// Converts small whole numbers of at least 0 to integers.
 #[inline(always)]
 fn whole<S: Packets>(x: S::Rays) -> Whole<S> {
     let bits: Whole<S> = (x + ROUND).bitcast();
     bits - ROUND.to_bits()
 }
 
-/// [`Packets::sample_spline`] of eight rays.
+/// Implements [`Packets::sample_spline`] for eight rays.
 #[inline(always)]
 pub(super) fn sample_spline_eight<S: Eights>(
     s: S,
@@ -80,7 +81,7 @@ pub(super) fn sample_spline_eight<S: Eights>(
 }
 
 impl<S: Eights> Taps<'_, S> {
-    /// The splines of rays n and n + 4.
+    /// Returns the splines of rays n and n + 4.
     #[inline(always)]
     fn two(&self, s: S, n: usize) -> f32x8<S> {
         self.one(s, n).combine(self.one(s, n + 4))

@@ -1,4 +1,4 @@
-//! Ray packets at every level of the machine against the plain reference.
+//! Ray packets at every level of the machine against the scalar reference.
 
 use half::f16;
 
@@ -23,12 +23,12 @@ fn view<'a>(look: &'a Look, camera: &'a Camera, mode: Mode) -> View<'a> {
     View { look, camera, cursor: None, mode }
 }
 
-/// Smoke alone: the content that packets march through.
+/// Returns a look of smoke alone, the content of the march.
 fn bare() -> Look {
     Look { floor: None, outline: false, ..Look::default() }
 }
 
-/// Radiance and alpha of each pixel by one ray after the other, rows from the top.
+/// Renders one ray after the other: radiance and alpha of each pixel, rows from the top.
 fn ray_by_ray(camera: &Camera, one: impl Fn(&Ray, f32) -> [f32; 4]) -> Vec<[f32; 4]> {
     let axes = Axes::of(camera, SIZE[0] as f32 / SIZE[1] as f32);
     let rows = (0..SIZE[1]).rev().flat_map(|y| (0..SIZE[0]).map(move |x| [x, y]));
@@ -40,7 +40,7 @@ fn ray_by_ray(camera: &Camera, one: impl Fn(&Ray, f32) -> [f32; 4]) -> Vec<[f32;
     .collect()
 }
 
-/// Largest and mean difference of two pictures.
+/// Returns the largest and the mean difference of two pictures.
 fn difference(a: &[[f32; 4]], b: &[[f32; 4]]) -> [f32; 2] {
     assert_eq!(a.len(), b.len());
     let off = || a.as_flattened().iter().zip(b.as_flattened()).map(|(a, b)| (a - b).abs());
@@ -105,7 +105,8 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
             });
             let view = view(&look, &camera, Mode::Smoke);
             let what = format!("{dims:?}, {projection:?}, {quality:?}");
-            // Parallel rays start far away, where f32 may put a step on the other side of a brick.
+            // Parallel rays start far away, so that rounding in f32 may put a step on the other side of a
+            // brick.
             let within = if projection == Perspective { [4e-3, 1e-5] } else { [3e-2, 2e-5] };
             each_level(&what, &snapshot, &view, quality, &want, within);
         }
@@ -165,7 +166,7 @@ fn packets_march_through_a_flow_as_single_rays_do() {
     }
 }
 
-/// Everything at once: all levels render the same bytes except for rounding.
+/// With all contents at once, all levels render the same bytes except for rounding.
 #[test]
 fn all_levels_render_the_same() {
     let mut snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);

@@ -1,11 +1,11 @@
-//! Volumes in memory, as ray packets sample them.
+//! Volumes in memory for the samples of ray packets.
 
 use fearless_simd::prelude::*;
 use half::f16;
 
 use crate::simd::vectors::Simd;
 
-/// A volume of half floats, x fastest, at least two along each axis, for splines four.
+/// A volume of half floats, x fastest, with at least two texels along each axis, four for splines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Texels<'a> {
     size: [usize; 3],
@@ -19,13 +19,13 @@ impl<'a> Texels<'a> {
         Self { size, values }
     }
 
-    /// Largest index of the first of two neighbours, along an axis.
+    /// Returns the largest index of the first of two neighbours along an axis.
     #[inline(always)]
     pub fn last(&self, axis: usize) -> f32 {
         (self.size[axis] - 2) as f32
     }
 
-    /// Distance between neighbouring texels along each axis.
+    /// Returns the strides between neighbouring texels along each axis.
     #[inline(always)]
     pub fn strides(&self) -> [usize; 3] {
         [1, self.size[0], self.size[0] * self.size[1]]

@@ -3,7 +3,7 @@
 use crate::look::{Camera, Look};
 use crate::render::{Mode, Quality};
 
-/// Most frames of `camera` that are averaged while nothing moves.
+/// Returns the greatest number of frames of `camera` that are averaged while nothing moves.
 pub(super) fn most_passes(camera: &Camera) -> u32 {
     if camera.lens.aperture > 0.0 { Quality::LENS_PASSES } else { 32 }
 }
@@ -15,7 +15,7 @@ pub(super) struct Accumulation {
     pub of: Option<Subject>,
 }
 
-/// Everything that the march depends on.
+/// All inputs of the march.
 #[derive(Clone, PartialEq)]
 pub(super) struct Subject {
     pub look: Look,
@@ -34,12 +34,13 @@ pub(super) struct Frame {
 }
 
 impl Accumulation {
-    /// Whether the average is good enough.
+    /// Whether the average has all its frames.
     pub fn is_settled(&self) -> bool {
         self.of.as_ref().is_some_and(|subject| self.count >= most_passes(&subject.camera))
     }
 
-    /// The next frame of `subject`, or `None` when the average is good enough.
+    /// Returns the next frame of `subject`, or `None` if the average has all its frames or is not to be
+    /// refined.
     pub fn next(&mut self, subject: Subject, refine: bool) -> Option<Frame> {
         if self.of.as_ref() == Some(&subject) {
             if self.is_settled() || !refine {

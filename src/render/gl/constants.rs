@@ -1,4 +1,4 @@
-//! The constants of the shaders, written as GLSL: Rust declares each number once.
+//! The constants of the shaders, written as GLSL, so that each number is declared once, in Rust.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The picture of an environment on the graphics card, for the background.
+//! The environment map on the graphics card, for the background.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::render::scene::shows_environment;
 use crate::render::surround::Surround;
 use crate::render::{RenderError, View};
 
-/// The picture uploaded last.
+/// The map that was uploaded last.
 pub(super) struct EnvironmentTexture {
     gl: Rc<Context>,
     of: Option<Arc<Sphere>>,
@@ -24,13 +24,13 @@ pub(super) struct EnvironmentTexture {
 }
 
 impl EnvironmentTexture {
-    /// Makes an empty one.
+    /// Makes an empty texture.
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let texture = new_texture(gl, UncompressedFloatFormat::F32F32F32, [1, 1])?;
         Ok(Self { gl: gl.clone(), of: None, texture })
     }
 
-    /// Uploads the picture of a look that shows it, unless it is there.
+    /// Uploads the environment map of a look that shows it, unless it is uploaded already.
     pub fn upload(&mut self, look: &Look) -> Result<(), RenderError> {
         let wanted = look.environment.sphere.as_ref().filter(|_| shows_environment(look));
         let Some(sphere) = wanted.filter(|sphere| self.of.as_ref() != Some(sphere)) else { return Ok(()) };
@@ -47,7 +47,7 @@ impl EnvironmentTexture {
     /// Adds the inputs of the last pass.
     pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, view: &View, size: [u32; 2]) -> Inputs<'t> {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
-        // Parallel rays see one direction.
+        // Parallel rays have one direction.
         let aside = if axes.parallel { 0.0 } else { 1.0 };
         let shown = if shows_environment(view.look) { Surround::of(&view.look.environment) } else { None };
         let turn = shown.map_or([0.0; 3], |surround| {

@@ -17,7 +17,7 @@ use crate::render::medium::Medium;
 pub(super) struct Floor {
     gl: Rc<Context>,
     texture: Texture2d,
-    /// Nothing takes any light.
+    /// A fully lit floor.
     open: Texture2d,
 }
 
@@ -42,7 +42,7 @@ impl Floor {
         Ok(())
     }
 
-    /// Adds the inputs of the scene pass; smoke that is not rendered casts no shadow.
+    /// Adds the inputs of the scene pass. Invisible smoke casts no shadow.
     pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, light: &FloorLight, shaded: bool) -> Inputs<'t> {
         inputs
             .smooth_picture("floor_light", if shaded { &self.texture } else { &self.open })

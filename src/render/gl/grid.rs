@@ -1,11 +1,11 @@
-//! The snapshot whose contents the textures hold.
+//! The box of the uploaded snapshot.
 
 use crate::grid::Dims;
 use crate::render::Ranges;
 use crate::render::stage::Stage;
 use crate::snapshot::Snapshot;
 
-/// The uploaded snapshot.
+/// Box of the uploaded snapshot.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub dims: Dims,

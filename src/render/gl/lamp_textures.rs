@@ -1,4 +1,5 @@
-//! Further lights on the graphics card: a table with a row for each, and what smoke lets through of them to floor and solids.
+//! Further lights on the graphics card: a table with a row for each, and the transmittance of the smoke to
+//! floor and solids.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -25,13 +26,13 @@ pub(super) struct Lamps {
     count: usize,
     table: Texture2d,
     floor: Texture2d,
-    /// Smoke that is not rendered takes nothing.
+    /// Full transmittance, for invisible smoke.
     open: Texture2d,
     depths: Volume,
 }
 
 impl Lamps {
-    /// Makes room for none.
+    /// Makes empty tables.
     pub fn new(gl: &Rc<Context>) -> Result<Self, RenderError> {
         let texture = |size| new_texture(gl, UncompressedFloatFormat::F32F32F32F32, size);
         let open = texture([1, 2])?;
@@ -46,7 +47,8 @@ impl Lamps {
         })
     }
 
-    /// Uploads the lights of a light volume and their share on the floor, and if there are solids, what they need.
+    /// Uploads the lights of a light volume, their share on the floor and, if there are solids, the data for
+    /// these.
     pub fn upload(
         &mut self,
         light: &LightVolume,
@@ -85,12 +87,12 @@ impl Lamps {
         Ok(())
     }
 
-    /// Whether there are none.
+    /// Whether there are no further lights.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Adds the inputs of `lamp.glsl`; smoke that is not rendered casts no shadow.
+    /// Adds the inputs of `lamp.glsl`. Invisible smoke casts no shadow.
     pub fn inputs<'t>(&'t self, inputs: Inputs<'t>, shaded: bool) -> Inputs<'t> {
         inputs
             .with("lamps", UniformValue::SignedInt(self.count as i32))

@@ -1,9 +1,9 @@
 //! The renderer in OpenGL 3.3, through glium: the same code in a window and without a display.
 //!
-//! A picture has six passes: **scene** (background, floor), lines behind the smoke, **march** at full size or
-//! a fraction, **composite** of the two, lines before the smoke and the **cursor**, **present** (tone map,
-//! bytes). All but the last use linear radiance in the renderer's own textures, so the bytes do not depend on
-//! the driver's colour space of the window.
+//! A picture has these passes: **scene** (floor, solids), lines behind the smoke, **march** at full size or a
+//! fraction, **composite** of the two, lines in front of the smoke, the **cursor**, and **present**
+//! (background, tone map, bytes). All but the last use linear radiance in the renderer's own textures, so the
+//! bytes do not depend on the driver's colour space of the window.
 
 mod accumulation;
 mod constants;
@@ -67,7 +67,7 @@ mod surfaceless {
 
     use crate::render::RenderError;
 
-    /// Apple's systems have no EGL: the error makes callers render on CPU threads.
+    /// Fails: Apple's systems have no EGL, and callers then render on CPU threads.
     pub fn surfaceless_context() -> Result<Rc<Context>, RenderError> {
         Err(RenderError::NoGl("this system has no OpenGL without a window".into()))
     }
@@ -81,8 +81,8 @@ use targets::Targets;
 pub use timing::{Timing, measure};
 use volume_texture::Volume;
 
-/// Renders snapshots. One for each GL context; it stays on the thread of that context. [`PictureThread`] is faster where the context
-/// [prefers threads](Self::prefers_threads).
+/// Renders snapshots. There is one for each GL context, on the thread of that context. [`PictureThread`] is
+/// faster where the context [prefers threads](Self::prefers_threads).
 pub struct Renderer {
     gl: Rc<Context>,
     programs: Programs,
@@ -91,13 +91,13 @@ pub struct Renderer {
     smoke: Smoke,
     floor: Floor,
     light: Volume,
-    /// The eye that `light` is for and the light baked last; `None` if it holds an older one.
+    /// The eye of `light`, and whether it is for splines; `None` if the light volume has changed since.
     light_for: Option<([f32; 3], bool)>,
     light_texels: Vec<[f16; 4]>,
     /// φ and J of red, green and blue, for solids.
     diffuse: [Volume; 3],
     within: [Volume; 3],
-    /// Depth of the smoke towards the sun, for solids.
+    /// Optical depth of the smoke towards the sun, for solids.
     depths: Volume,
     lamps: Lamps,
     environment: EnvironmentTexture,
@@ -154,7 +154,7 @@ impl Renderer {
         self.quality = Quality { divide: quality.divide.clamp(1, 8), ..quality };
     }
 
-    /// Quality of the pictures.
+    /// Returns the quality of the pictures.
     pub fn quality(&self) -> Quality {
         self.quality
     }
@@ -164,8 +164,8 @@ impl Renderer {
         self.timers.run();
     }
 
-    /// Driver times of the passes since the last call \[ms\], by name; waits for them. Empty if the driver
-    /// did not time them.
+    /// Returns the driver times of the passes since the last call \[ms\], by name; waits for them. Empty if
+    /// the driver did not time them.
     pub fn pass_times(&mut self) -> BTreeMap<&'static str, f64> {
         self.timers.take()
     }
@@ -175,13 +175,13 @@ impl Renderer {
         self.passes.of = None;
     }
 
-    /// Sets whether rendering the same view again improves the picture, or only reuses it. Without refinement
-    /// a cursor that moves over still smoke costs no march.
+    /// Sets whether rendering the same view again improves the picture, or only reuses it. Without
+    /// refinement, moving the cursor over smoke at rest needs no march.
     pub fn set_refine(&mut self, refine: bool) {
         self.refine = refine;
     }
 
-    /// Whether the driver of a context has no graphics processor: CPU threads then render faster than it.
+    /// Whether the driver of a context has no graphics processor: CPU threads then render faster.
     pub fn prefers_threads(gl: &Context) -> bool {
         smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())
     }
@@ -192,19 +192,19 @@ impl Renderer {
     }
 
     /// Sets the nodes of the light volume per cell and axis, from the next upload on. [`Renderer::draw`] sets
-    /// it from its look, so a change is visible with the next snapshot; this is for callers that know the
-    /// look beforehand.
+    /// it from its look, so a change takes effect with the next snapshot. Callers that know the look before
+    /// the upload can set it here.
     pub fn set_light_scale(&mut self, scale: f32) {
         self.lit.light.set_scale(scale);
     }
 
-    /// Ends of a slice's colour scale for the last uploaded snapshot, if its range is `None`.
+    /// Returns the ends of a slice's colour scale for the last uploaded snapshot, if its range is `None`.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         self.grid.ranges.range(quantity)
     }
 
-    /// Whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload leaves out
-    /// data that its mode and quality do not show.
+    /// Whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload omits data
+    /// that its mode and quality do not need.
     pub fn needs_upload(&self, mode: Mode) -> bool {
         let other_light = mode.shows_smoke() && self.lit.light.is_fine() != self.quality.fine_light;
         self.smoke.needs_upload(mode) || other_light
@@ -213,7 +213,8 @@ impl Renderer {
     /// Uploads a snapshot, for pictures in `mode` and of the present quality.
     ///
     /// # Errors
-    /// If the snapshot's arrays do not fit its box, or if the driver refuses it. The values of its cells are not read.
+    /// If the snapshot's arrays do not fit its box, or if the driver refuses it. The values of its cells are
+    /// not checked.
     pub fn upload(&mut self, snapshot: &Snapshot, mode: Mode) -> Result<(), RenderError> {
         snapshot.problem_of_shape().map_or(Ok(()), |problem| Err(RenderError::from(problem)))?;
         self.smoke.upload(snapshot, mode)?;
@@ -279,7 +280,7 @@ impl Renderer {
     }
 
     /// Renders linear radiance into the target of the scene, without the cursor. The march uses the offsets
-    /// of `frame`; without one it is reused.
+    /// of `frame`; without a frame the last march is reused.
     fn draw_picture(&mut self, size: [u32; 2], view: &View, frame: Option<Frame>) -> Result<(), RenderError> {
         self.bake(view.look);
         self.upload_light(view)?;
@@ -318,7 +319,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Radiance, alpha and distance of each pixel of the last picture, rows from the top.
+    /// Reads radiance, alpha and distance of each pixel of the last picture, rows from the top.
     fn read_linear(&self, view: &View) -> (Vec<[f32; 4]>, Vec<f32>) {
         let targets = self.targets.as_ref().expect("something was drawn");
         let pixels = read_floats(&targets.scene).map(|[r, g, b, clear]| [r, g, b, 1.0 - clear]);
@@ -340,7 +341,7 @@ impl Renderer {
         }
     }
 
-    /// The part of the picture that may contain anything to march through \[pixels\]; `None` if empty.
+    /// Returns the part of the picture that the volume may cover \[pixels\]; `None` if it is empty.
     fn window(&self, mode: Mode, axes: &Axes, size: [u32; 2]) -> Option<Rect> {
         let bounds = self.bounds(mode);
         let missing = !mode.shows_smoke() && !self.grid.has_velocity;
@@ -355,7 +356,7 @@ impl Renderer {
         Some(Rect { left, bottom, width: right.saturating_sub(left), height: top.saturating_sub(bottom) })
     }
 
-    /// Bounding box of everything to march through \[m\].
+    /// Returns the bounding box of the volume \[m\].
     fn bounds(&self, mode: Mode) -> [[f32; 3]; 2] {
         if mode.shows_smoke() { self.smoke.bounds(self.quality) } else { [[0.0; 3], self.grid.extent()] }
     }
@@ -378,7 +379,7 @@ impl Renderer {
         }
     }
 
-    /// Brings it to the driver, towards the eye of a view.
+    /// Uploads the light volume towards the eye of a view.
     fn upload_light(&mut self, view: &View) -> Result<(), RenderError> {
         let eye = Axes::of(view.camera, 1.0).eye.into();
         let wanted = (eye, self.quality.splines);
@@ -404,7 +405,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// The values that most passes use.
+    /// Returns the inputs of most passes.
     fn shared_inputs<'t>(&self, view: &View, axes: &Axes) -> Inputs<'t> {
         let grid = &self.grid;
         let medium = Medium::of(view.look, grid.extent());
@@ -486,7 +487,7 @@ impl Renderer {
             _ => (&self.programs.field, self.field_inputs(inputs, view.mode)),
         };
         let step = targets.divide;
-        // One texel more on all sides, for the interpolation of a divided march.
+        // One texel more on all sides, for the interpolation of a march at a fraction of the size.
         let first = |n: u32| (n / step).saturating_sub(1);
         let count = |from: u32, n: u32| (from + n).div_ceil(step) + 1 - first(from);
         let scissor = Rect {
@@ -635,7 +636,7 @@ impl Renderer {
         self.timers.screen_pass(&mut surface, &self.programs.cursor, &inputs, &parameters, "cursor")
     }
 
-    /// Lines behind the smoke and before it.
+    /// Returns the lines behind the smoke and those in front of it.
     fn lines(&self, view: &View, axes: &Axes) -> [Vec<Line>; 2] {
         if !view.look.outline {
             return [Vec::new(), Vec::new()];
@@ -653,8 +654,8 @@ impl Renderer {
 struct Space {
     /// Matrix to clip space.
     clip: [[f32; 4]; 4],
-    /// Extent of the picture to the right and up at distance 1, hardly any if its rays are parallel; zeros if nothing hides
-    /// the lines.
+    /// Extent of the picture to the right and up at distance 1, almost 0 if its rays are parallel; zeros if
+    /// the lines are never hidden.
     edge: [f32; 2],
 }
 
@@ -671,9 +672,9 @@ fn noise_texture(gl: &Rc<Context>) -> Result<Texture2d, RenderError> {
     Ok(texture)
 }
 
-/// All texels as floats, rows from the top.
+/// Reads all texels as floats, rows from the top.
 fn read_floats(texture: &Texture2d) -> impl Iterator<Item = [f32; 4]> {
-    // SAFETY: the textures read are RGBA16F and R32F, which GL converts to four floats a texel, and a row of
+    // SAFETY: the textures are RGBA16F or R32F, which GL converts to four floats for each texel, and a row of
     // those needs no padding.
     #[allow(unsafe_code)]
     let rows: Vec<Vec<(f32, f32, f32, f32)>> = unsafe { texture.unchecked_read() };

@@ -45,7 +45,7 @@ impl Offscreen {
         Ok(())
     }
 
-    /// Vendor of the driver.
+    /// Returns the vendor of the driver.
     pub fn vendor(&self) -> &str {
         self.gl.get_opengl_vendor_string()
     }
@@ -55,7 +55,7 @@ impl Offscreen {
         smoke_texture::draws_on_processor(self.gl.get_opengl_renderer_string())
     }
 
-    /// Name of the driver.
+    /// Returns the name of the driver.
     pub fn driver(&self) -> String {
         format!("{}, OpenGL {}", self.gl.get_opengl_renderer_string(), self.gl.get_opengl_version_string())
     }
@@ -94,7 +94,7 @@ impl Offscreen {
         self.renderer.draw(&mut surface, [0, 0, width, height], view)
     }
 
-    /// The renderer, for uploads.
+    /// Returns the renderer, for uploads.
     pub fn renderer(&mut self) -> &mut Renderer {
         &mut self.renderer
     }

@@ -31,7 +31,8 @@ impl Timers {
         self.on = true;
     }
 
-    /// Times of each pass since the last call \[ms\], by name; waits for them. Empty without timers.
+    /// Returns the times of each pass since the last call \[ms\], by name; waits for them. Empty without
+    /// timers.
     pub fn take(&mut self) -> BTreeMap<&'static str, f64> {
         let mut sums = BTreeMap::new();
         for (name, timer) in self.running.take() {
@@ -42,7 +43,7 @@ impl Timers {
 
     /// Runs `draw` with a timer of the driver, and keeps the timer.
     fn time<R>(&self, name: &'static str, draw: impl FnOnce(Option<&TimeElapsedQuery>) -> R) -> R {
-        // Without timers in the driver the pass runs untimed.
+        // A driver without timers runs the pass untimed.
         let timer = if self.on { TimeElapsedQuery::new(&self.gl).ok() } else { None };
         let result = draw(timer.as_ref());
         self.running.borrow_mut().extend(timer.map(|timer| (name, timer)));
@@ -72,7 +73,8 @@ pub(super) fn blend(function: BlendingFunction) -> Blend {
     Blend { color: function, alpha: function, constant_value: (0.0, 0.0, 0.0, 0.0) }
 }
 
-/// Blends a colour with alpha over the target, whose alpha is the visible share of the background.
+/// Returns the blending of a colour with alpha over the target, whose alpha is the visible share of the
+/// background.
 pub(super) fn paint() -> Blend {
     let factors = |source, destination| BlendingFunction::Addition { source, destination };
     Blend {
@@ -81,7 +83,7 @@ pub(super) fn paint() -> Blend {
     }
 }
 
-/// Blends the new picture with `weight` and the target with the rest.
+/// Returns the blending of a new picture with `weight`, and the target with the rest of 1.
 pub(super) fn averaging(weight: f32) -> Blend {
     if weight >= 1.0 {
         return blend(BlendingFunction::AlwaysReplace);

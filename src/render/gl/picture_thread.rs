@@ -1,5 +1,5 @@
-//! Pictures on a thread of their own, for windows whose driver has no graphics processor: a window that asks for one
-//! goes on, and shows the last one until the next is ready.
+//! Pictures on a separate thread, for windows whose driver has no graphics processor. A window that requests
+//! a picture does not wait, and shows the last one until the next is ready.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
 use crate::simd::token;
 use crate::snapshot::{Part, Snapshot};
 
-/// Smoke, camera and everything else that a picture shows.
+/// All inputs of a picture.
 #[derive(Clone, Debug)]
 pub struct PictureRequest {
     /// The smoke.
     pub snapshot: Arc<Snapshot>,
-    /// Whether the simulation beside it is shown instead.
+    /// Whether to show the simulation beside it instead.
     pub beside: bool,
     /// Light, medium and tone.
     pub look: Look,
@@ -30,13 +30,13 @@ pub struct PictureRequest {
     pub cursor: Option<Cursor>,
     /// Content of the picture.
     pub mode: Mode,
-    /// Effort.
+    /// Quality.
     pub quality: Quality,
     /// Width and height \[px\].
     pub size: [u32; 2],
     /// Whether the picture improves while it is not replaced.
     pub refine: bool,
-    /// Comes back with the picture.
+    /// Tag that is returned with the picture.
     pub tag: [u32; 3],
 }
 
@@ -85,8 +85,8 @@ pub struct FinishedPicture {
     pub ms: f32,
 }
 
-/// Renders requests on a thread, the newest first, and improves the last one while there is no other. Dropping it
-/// waits for the picture under way.
+/// Renders the newest request on a thread, and improves its picture while there is no other. Dropping it ends
+/// a long picture, or waits for a quick one.
 pub struct PictureThread {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -95,9 +95,9 @@ pub struct PictureThread {
 #[derive(Default)]
 struct Shared {
     state: Mutex<QueueState>,
-    /// Signals a change of the desk.
+    /// Signals a change of the state.
     changed: Condvar,
-    /// Ends the picture under way.
+    /// Flag that ends the present picture.
     stop: Arc<AtomicBool>,
 }
 
@@ -109,7 +109,7 @@ struct QueueState {
     finished: Option<FinishedPicture>,
     /// Number of the newest finished request.
     finished_number: u64,
-    /// Whether the picture under way may take long: another request ends it.
+    /// Whether the present picture may take long: another request then ends it.
     is_interruptible: bool,
     ended: bool,
 }
@@ -166,10 +166,11 @@ impl PictureThread {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Requests a picture in place of the last one. Returns whether it differs from that.
+    /// Requests a picture in place of the last one. Returns whether the two differ.
     ///
     /// # Errors
-    /// If the view or the size of the picture is invalid, or if the snapshot's arrays do not fit its box. The last request stays.
+    /// If the view or the size of the picture is invalid, or if the snapshot's arrays do not fit its box. The
+    /// last request is then kept.
     pub fn request(&self, request: PictureRequest) -> Result<bool, RenderError> {
         request.check()?;
         let mut state = self.shared.state();
@@ -186,7 +187,7 @@ impl PictureThread {
         Ok(true)
     }
 
-    /// Waits at most so long for a picture of the newest request.
+    /// Waits for a picture of the newest request, for `most` at most.
     pub fn wait(&self, most: Duration) {
         let begin = Instant::now();
         let mut state = self.shared.state();
@@ -196,7 +197,7 @@ impl PictureThread {
         }
     }
 
-    /// The newest picture, if there is one since the last call.
+    /// Returns the newest picture, if there is one since the last call.
     ///
     /// # Errors
     /// If the thread has ended.
@@ -233,7 +234,8 @@ fn next(shared: &Shared, settled: bool) -> Option<(PictureRequest, u64)> {
         let is_new = state.finished_number < state.number;
         if let Some(request) = state.request.as_ref().filter(|request| is_new || request.refine && !settled) {
             let request = request.clone();
-            // Quick pictures are finished: one that follows the hand must appear although the next is wanted already.
+            // Quick pictures are always finished: those of a moving view must appear, although the next is
+            // already requested.
             state.is_interruptible = request.quality.splines;
             return Some((request, state.number));
         }
@@ -267,7 +269,7 @@ impl Painter {
         self.passes.is_settled()
     }
 
-    /// Forgets an average with an unfinished frame.
+    /// Drops an average with an unfinished frame.
     pub fn forget_average(&mut self) {
         self.passes.of = None;
     }
@@ -367,7 +369,7 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(count.load(Ordering::Relaxed), 1, "the long one was never finished");
-        // The next long one is whole.
+        // The next long picture is complete.
         let mut long = request(0.5);
         long.quality.splines = true;
         thread.request(long.clone()).unwrap();
@@ -382,7 +384,7 @@ mod tests {
         thread.take().unwrap().expect("a picture in time")
     }
 
-    /// The bytes of a picture, rows from the top.
+    /// Returns the bytes of a picture, rows from the top.
     fn from_top(picture: &FinishedPicture) -> Vec<u8> {
         picture.bytes.chunks(picture.size[0] as usize).rev().flatten().flatten().copied().collect()
     }

@@ -67,7 +67,8 @@ impl Programs {
 }
 
 impl Programs {
-    /// The scene pass, with or without solids, further lights and splines: on a CPU driver even an empty loop takes time.
+    /// Returns the scene pass, with or without solids, further lights and splines: on a CPU driver even an
+    /// empty loop takes time.
     pub fn scene(
         &self,
         gl: &Rc<Context>,
@@ -78,7 +79,7 @@ impl Programs {
         variant(gl, &self.scene, ("scene", source), &with)
     }
 
-    /// The march, with emission, with splines, with light shared by halves of a step.
+    /// Returns the march, with or without emission, splines, and light shared by the halves of a step.
     pub fn march(
         &self,
         gl: &Rc<Context>,
@@ -89,7 +90,7 @@ impl Programs {
     }
 }
 
-/// The program of a fragment shader with the selected names defined; linked on first use.
+/// Returns the program of a fragment shader with the selected names defined; linked on first use.
 fn variant<'p>(
     gl: &Rc<Context>,
     linked: &'p [OnceCell<Program>],

@@ -12,14 +12,14 @@ use crate::render::medium::Medium;
 use crate::render::{Mode, Quality, RenderError, bricks};
 use crate::snapshot::{Bricks, Snapshot};
 
-/// One snapshot.
+/// Smoke of one snapshot.
 pub(super) struct Smoke {
     texture: Volume,
     /// Contents of `texture`, if they belong to this snapshot.
     holds: Option<Texels>,
     dims: Dims,
     h: f32,
-    /// Maxima of the bricks, and whether the texture holds them.
+    /// Maxima of the bricks, and whether their texture is up to date.
     maxima: Bricks,
     bricks: Volume,
     has_bricks: bool,
@@ -31,7 +31,7 @@ pub(super) struct Smoke {
 enum Texels {
     /// The three densities and the temperature, everywhere.
     Captured,
-    /// The densities, and [`Medium::emission`] for a temperature excess of 2000 K \[K\] if the smoke glows.
+    /// The densities, and [`Medium::emission`] if the smoke glows, for this temperature excess of 2000 K \[K\].
     Shown { sharpened: bool, glow_heat: Option<f32> },
 }
 
@@ -68,12 +68,12 @@ impl Smoke {
         Ok(())
     }
 
-    /// Bounding box of the smoke \[m\]; inverted if there is none.
+    /// Returns the bounding box of the smoke \[m\]; inverted if there is none.
     pub fn bounds(&self, quality: Quality) -> [[f32; 3]; 2] {
         if quality.bricks { self.bounds } else { [[0.0; 3], self.dims.array().map(|n| n as f32 * self.h)] }
     }
 
-    /// Brings the smoke of a picture and the maxima of its bricks to their textures.
+    /// Uploads the smoke of a picture and the maxima of its bricks.
     pub fn upload_shown(
         &mut self,
         lit: &mut LitSmoke,
@@ -96,12 +96,12 @@ impl Smoke {
         Ok(())
     }
 
-    /// Densities, and temperature or emission.
+    /// Returns the densities, and temperature or emission.
     pub fn texture(&self) -> &Volume {
         &self.texture
     }
 
-    /// Maxima of the bricks.
+    /// Returns the maxima of the bricks.
     pub fn bricks(&self) -> &Volume {
         &self.bricks
     }

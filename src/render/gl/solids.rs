@@ -58,7 +58,7 @@ impl Solids {
         self.fill_distances()
     }
 
-    /// Uploads the distance fields of all meshes, unless they are there.
+    /// Uploads the distance fields of all meshes, unless they are uploaded already.
     fn fill_distances(&mut self) -> Result<(), RenderError> {
         let mut wanted: Vec<Arc<DistanceField>> = Vec::new();
         for solid in &self.all {
@@ -108,14 +108,14 @@ impl Solids {
         self.table.write(Rect { left: 0, bottom: 0, width, height }, image);
     }
 
-    /// The first layer of a mesh's field; 0 for other shapes.
+    /// Returns the first layer of a mesh's field; 0 for other shapes.
     fn layer(&self, solid: &Solid) -> usize {
         let Shape::Mesh { field, .. } = &solid.shape else { return 0 };
         self.fields.iter().find(|(known, _)| Arc::ptr_eq(known, field)).map_or(0, |(_, layer)| *layer)
     }
 }
 
-/// Stacks fields along z: the shape of the whole, the first layer of each, and the texels.
+/// Stacks fields along z. Returns the shape of the stack, the first layer of each field, and the texels.
 fn stacked(fields: &[Arc<DistanceField>]) -> (Dims, Vec<usize>, Vec<[f16; 4]>) {
     let largest = |axis: usize| fields.iter().map(|field| field.dims.array()[axis]).max().unwrap_or(1);
     let depth = fields.iter().map(|field| field.dims.nz).sum::<usize>().max(1);

@@ -49,7 +49,7 @@ unsafe impl Backend for Surfaceless {
     }
 }
 
-/// Tries each EGL device in turn. The error is that of the last.
+/// Tries each EGL device in turn. The error is that of the last device.
 pub(super) fn surfaceless_context() -> Result<Rc<Context>, RenderError> {
     let devices = egl::device::Device::query_devices().map_err(|e| RenderError::NoGl(e.to_string()))?;
     let mut why = "EGL lists no device".to_string();

@@ -13,7 +13,7 @@ use crate::grid::Dims;
 use crate::look::{Camera, Look};
 use crate::render::{Mode, Quality, RenderError, View, procedural};
 
-/// Times of one picture \[ms\], the least of several.
+/// Times of one picture \[ms\], the least of several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timing {
     /// Cells along each axis of the snapshot's cube, a tenth of it smoke.
@@ -22,22 +22,22 @@ pub struct Timing {
     pub size: [u32; 2],
     /// Divisor of the size for the march.
     pub divide: u32,
-    /// Upload of textures, and densities of the light volume.
+    /// Time of the upload of textures and of the densities of the light volume.
     pub upload: f64,
-    /// The light volume under a new sun.
+    /// Time of the light volume under a new sun.
     pub light: f64,
-    /// All passes with an unchanged light volume.
+    /// Time of all passes with an unchanged light volume.
     pub draw: f64,
-    /// Each pass by the driver's own timer, if it has one.
+    /// Time of each pass by the driver's timer, if it has one.
     pub passes: BTreeMap<&'static str, f64>,
-    /// A new snapshot on the screen: everything.
+    /// Total time of a new snapshot on the screen.
     pub all: f64,
 }
 
-/// The renderer of a window here.
+/// The renderer of a window on this machine.
 enum Timed {
     Driver(Box<Offscreen>),
-    /// The driver has no graphics processor.
+    /// Threads, where the driver has no graphics processor.
     Threads(Box<Painter>),
 }
 
@@ -149,7 +149,7 @@ pub fn measure(
     Ok((driver, rows))
 }
 
-/// Least time of `repeats` runs \[ms\].
+/// Returns the least time of `repeats` runs \[ms\].
 fn least(repeats: u32, mut run: impl FnMut() -> Result<(), RenderError>) -> Result<f64, RenderError> {
     let mut least = Duration::MAX;
     for _ in 0..repeats.max(1) {

@@ -1,7 +1,7 @@
-//! The smoke as rays read it: scattering and extinction at each cell, in the colours of a look.
+//! The pre-shaded smoke: scattering and extinction at each cell, in the colours of a look.
 //!
-//! A texel holds ρ ω for red, green and blue, and ρ: the density, and how much of it scatters. It depends on neither light
-//! nor eye. Only bricks that hold smoke are visited.
+//! A texel holds ρ ω for red, green and blue, and ρ, with the density ρ and the albedo ω. It depends on
+//! neither light nor eye. Empty bricks are skipped.
 
 mod shade;
 mod sharpen;
@@ -23,7 +23,7 @@ use shade::{CHUNK, Lane, Strip};
 /// Cells of the occupied bricks of a snapshot.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
-    /// Cells of the planes at hand, the first of these planes, and the planes of the box.
+    /// Cells of the available planes, the first of these planes, and the planes of the box.
     dims: Dims,
     first: usize,
     of_box: usize,
@@ -43,11 +43,11 @@ struct Layer {
 struct Run {
     x: Range<usize>,
     y: Range<usize>,
-    /// Index of its first row in the cells of the layer; rows follow in y, then z.
+    /// Index of the first row in the cells of the layer; rows follow along y, then z.
     start: usize,
 }
 
-/// Texels of a whole grid that hold values of the last write.
+/// Texels of a whole grid with values of the last write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written(Vec<Vec<Run>>);
 
@@ -72,17 +72,18 @@ impl Cells {
         self.layers.par_iter_mut().enumerate().for_each(|(k, layer)| layer.gather(snapshot, k));
     }
 
-    /// Cells of the whole box.
+    /// Returns the cells of the whole box.
     pub fn dims_of_box(&self) -> Dims {
         Dims { nz: self.of_box, ..self.dims }
     }
 
-    /// Edge of a cell \[m\].
+    /// Returns the edge of a cell \[m\].
     pub fn edge(&self) -> f32 {
         self.h
     }
 
-    /// Calls `visit` with the rows of cells of a plane of the box that may hold smoke: index along x of the first, index along y, cells.
+    /// Calls `visit` with the rows of cells of a plane of the box that may hold smoke: index along x of the
+    /// first cell, index along y, and the cells.
     pub fn rows(&self, k: usize, mut visit: impl FnMut(usize, usize, &[[f16; 4]])) {
         let Some(k) = k.checked_sub(self.first).filter(|&k| k < self.dims.nz) else { return };
         let Some(Layer { runs, cells }) = self.layers.get(k / BRICK) else { return };
@@ -115,9 +116,9 @@ impl Cells {
         });
     }
 
-    /// Fills `texels`, those of the whole grid, which are zero but for those `written`, in the colours of a medium; `glow`,
-    /// of the same shape if the medium glows, with ρ times the radiance of opaque smoke. Runs on the rayon pool of the
-    /// caller; the same bits for any number of threads.
+    /// Fills `texels`, those of the whole grid, in the colours of a medium. If the medium glows, fills
+    /// `glow`, of the same shape, with ρ times the radiance of opaque smoke. Both must be zero except for
+    /// those `written`. Runs on the rayon pool of the caller, with the same bits for any number of threads.
     pub fn shade(
         &self,
         medium: &Medium,
@@ -148,7 +149,7 @@ impl Cells {
         });
     }
 
-    /// The texels of a grid in layers of bricks.
+    /// Splits the texels of a grid into layers of bricks.
     fn texel_layers<'t>(
         &self,
         texels: &'t mut [[f16; 4]],
@@ -190,7 +191,7 @@ impl Layer {
     }
 }
 
-/// Ranges of occupied bricks.
+/// Returns the ranges of occupied bricks.
 fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for n in (0..row.len()).filter(|&n| !bricks::empty(&row[n])) {
@@ -202,7 +203,7 @@ fn runs(row: &[[f16; 4]]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Share of the smoke that the sides leave, for each cell along each axis.
+/// Visible share of the smoke near the sides, for each cell along each axis.
 struct Sides<'a> {
     dims: Dims,
     medium: &'a Medium,
@@ -221,7 +222,7 @@ impl<'a> Sides<'a> {
         Self { dims: cells.dims, medium, shown }
     }
 
-    /// The rows of a run of a layer whose first plane is `first`, through a kernel.
+    /// Applies a kernel to the rows of a run of a layer whose first plane is `first`.
     fn run(
         &self,
         run: &Run,

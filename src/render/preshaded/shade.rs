@@ -1,4 +1,4 @@
-//! A strip of cells, as loops that the compiler turns into vectors.
+//! Kernels over a strip of cells, as loops that the compiler vectorises.
 
 use crate::render::medium::{MOST, Medium};
 use crate::simd::{Simd, each_level, greatest, least};
@@ -13,7 +13,7 @@ pub(super) type Lane = [f32; CHUNK];
 pub(super) struct Strip {
     /// The three densities and the temperature excess.
     pub smoke: [Lane; 4],
-    /// Share of the smoke that the sides leave.
+    /// Visible share of the smoke near the sides.
     pub shown: Lane,
 }
 
@@ -24,7 +24,7 @@ impl Default for Strip {
 }
 
 each_level! {
-    /// ρ ω and ρ of each cell.
+    /// Computes ρ ω and ρ of each cell.
     pub(super) fn scattering(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) = scattering_kernel;
 }
 
@@ -43,7 +43,7 @@ fn scattering_kernel<S: Simd>(_: S, strip: &Strip, medium: &Medium, out: &mut [L
 }
 
 each_level! {
-    /// ρ times the radiance of opaque smoke of each cell, and 0.
+    /// Computes ρ times the radiance of opaque smoke for each cell, and 0 in the last component.
     pub(super) fn glow(strip: &Strip, medium: &Medium, out: &mut [Lane; 4]) = glow_kernel;
 }
 
@@ -58,7 +58,7 @@ fn glow_kernel<S: Simd>(_: S, strip: &Strip, medium: &Medium, out: &mut [Lane; 4
     out[3] = [0.0; CHUNK];
 }
 
-/// Densities without what is negative, as far as the sides leave them, and their sum.
+/// Returns the densities, clamped to 0 from below and times the visible share, and their sum.
 #[inline(always)]
 fn positive(strip: &Strip) -> ([Lane; 3], Lane) {
     let (mut smoke, mut density) = ([[0.0; CHUNK]; 3], [0.0; CHUNK]);

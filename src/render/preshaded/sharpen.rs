@@ -1,8 +1,9 @@
 //! Sharpened densities, the coefficients of a B-spline that hardly blurs them.
 //!
-//! A quadratic B-spline with the densities f as its coefficients has B f at the centres of cells, B = \[1 6 1\] / 8 along each axis.
-//! With 2 f − B f, the first two terms of B⁻¹ f, it comes closer to f. Each coefficient stays between the least and the greatest
-//! density of the 27 cells around: edges of dense smoke get no rims, and smoke is neither negative nor where there was none.
+//! A quadratic B-spline with the densities f as its coefficients has the values B f at the centres of cells,
+//! with B = \[1 6 1\] / 8 along each axis. With the coefficients 2 f − B f, the first two terms of B⁻¹ f, it
+//! is closer to f. Each coefficient is clamped to the least and the greatest density of the 27 cells around
+//! it: edges of dense smoke get no rims, smoke is not negative, and empty cells stay empty.
 
 use half::f16;
 use rayon::prelude::*;
@@ -11,7 +12,7 @@ use super::{Cells, Layer};
 use crate::grid::Dims;
 use crate::snapshot::BRICK;
 
-/// A plane of densities with one more cell at either end of its rows, the same as the one beside it.
+/// A plane of densities with one more cell at either end of its rows, equal to its neighbour.
 struct Plane {
     cells: Vec<[f32; 3]>,
     width: usize,
@@ -26,8 +27,9 @@ struct Across {
 }
 
 impl Cells {
-    /// Takes over other cells with sharpened densities. At the first and the last plane at hand, smoke is taken to go on evenly. Runs
-    /// on the rayon pool of the caller; the same bits for any number of threads.
+    /// Takes over other cells with sharpened densities. The first and the last available plane are continued
+    /// with constant density. Runs on the rayon pool of the caller, with the same bits for any number of
+    /// threads.
     pub fn sharpen(&mut self, from: &Self) {
         (self.dims, self.first, self.of_box, self.h) = (from.dims, from.first, from.of_box, from.h);
         self.layers.resize_with(from.layers.len(), Layer::default);
@@ -40,7 +42,7 @@ impl Cells {
         });
     }
 
-    /// A plane at hand; smoke of less than none counts as none.
+    /// Returns an available plane, with densities clamped to 0 from below.
     fn plane(&self, k: usize) -> Plane {
         let Dims { nx, ny, .. } = self.dims;
         let width = nx + 2;
@@ -126,7 +128,7 @@ mod tests {
 
     const DIMS: Dims = Dims { nx: 21, ny: 18, nz: 19 };
 
-    /// Sharpened densities of red, and those before.
+    /// Returns sharpened densities of red, and the original ones.
     fn sharp(density: impl Fn([f32; 3]) -> f32 + Sync) -> [Vec<[f32; 1]>; 2] {
         let snapshot = Snapshot::from_fn(DIMS, 1.0, |p| [density(p), 0.0, 0.0, 5.0]);
         let (mut cells, mut sharp) = (Cells::default(), Cells::default());

@@ -1,5 +1,5 @@
-//! An environment as a light: each interaction is lit from a direction chosen by its radiance, and paths that leave for it
-//! count the rest (balance heuristic, Veach and Guibas 1995).
+//! An environment map as a light. Each interaction is lit from a direction sampled by radiance, and combined
+//! with paths that leave the box by multiple importance sampling (balance heuristic, Veach and Guibas 1995).
 
 use nalgebra::Vector3;
 
@@ -7,8 +7,9 @@ use super::{Random, Tracer, Walk};
 use crate::render::camera::{FAR, Ray};
 
 impl Tracer<'_> {
-    /// Adds the light that an interaction with a `density` of directions \[1/sr\], and a `factor` on the light from each, sends along
-    /// the path. `aim`: the path turns towards glowing smoke too.
+    /// Adds the light of the environment that an interaction sends along the path. `density` is that of its
+    /// directions \[1/sr\], `factor` the share of light from each. With `aim` the path is directed towards
+    /// glowing smoke too.
     pub(super) fn light_by_environment(
         &self,
         place: [f32; 3],
@@ -24,7 +25,7 @@ impl Tracer<'_> {
             return;
         }
         let ray = Ray { origin: place.into(), direction: direction.into() };
-        // A floor that fades hides a part, a solid all.
+        // A fading floor hides a part of the light, a solid all of it.
         let hidden = self.surface(&ray).map_or(0.0, |(.., shown)| shown);
         if hidden >= 1.0 {
             return;
@@ -37,7 +38,8 @@ impl Tracer<'_> {
         (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * radiance[c] * arrives);
     }
 
-    /// Probability density of a direction as [`Tracer::turn`] chooses it; only asked for with an environment.
+    /// Returns the probability density of a direction as [`Tracer::turn`] samples it; only used with an
+    /// environment.
     pub(super) fn density_of_turn(
         &self,
         place: [f32; 3],
@@ -55,7 +57,8 @@ impl Tracer<'_> {
         0.5 * (own + self.density_towards_glow(&Ray { origin: place.into(), direction }))
     }
 
-    /// Radiance from outside the box at the end of a path, as far as [`Tracer::light_by_environment`] leaves it.
+    /// Returns the radiance from outside the box at the end of a path, weighted against
+    /// [`Tracer::light_by_environment`].
     pub(super) fn sky_at_end(&self, walk: &Walk) -> [f32; 3] {
         let sky = self.sky(walk.direction);
         let Some(around) = &self.smoke.medium.around else { return sky };

@@ -1,4 +1,5 @@
-//! Further lights: each interaction is lit by a point of one of them, chosen by what their middles send there.
+//! Further lights: each interaction is lit by a point of one of them, chosen in proportion to the light of
+//! their middles.
 
 use nalgebra::Vector3;
 
