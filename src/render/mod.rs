@@ -229,10 +229,11 @@ pub struct Quality {
 const FEWEST: f32 = 64.0;
 
 impl Quality {
-    /// Returns the samples per cell edge for pictures of `look` on a grid. There are at least [`FEWEST`]
-    /// along the longest side: on a coarse grid steps of two cells show as grain. Light that is scattered
-    /// once varies within a step through dense smoke, and no light from other directions hides that: with one
-    /// sample in each cell of 1.6 optical depths a slab was 0.95 of traced, with two 0.99.
+    /// Returns the samples per cell edge for pictures of `look` on a grid. A factor below 1 is raised so that
+    /// about [`FEWEST`] remain along the longest side: on a coarse grid steps of two cells show as grain.
+    /// Single scattering in fine light doubles the samples. Light that is scattered once varies within a step
+    /// through dense smoke, and no light from other directions hides that: with one sample in each cell of
+    /// 1.6 optical depths a slab was 0.95 of traced, with two 0.99.
     fn samples(&self, look: &Look, dims: Dims) -> f32 {
         let longest = dims.array().into_iter().max().unwrap_or(1) as f32;
         let factor =
