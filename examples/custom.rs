@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [strength * (z - 0.5), 0.0, strength * (0.5 - x)]
     })])?;
 
-    // Not `layout`, which is that of the velocity: with `detail` above 1 the smoke has finer cells.
+    // `layout` is that of the velocity. With `detail` above 1 the smoke has finer cells, in `smoke_layout`.
     let (layout, h) = (solver.smoke_layout(), solver.config().smoke_h());
     for step in 0..48 {
         // Afterwards the solver restores its invariants: limits, solids, ghosts.

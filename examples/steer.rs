@@ -1,5 +1,5 @@
-//! A solver on its own thread, steered from this one: commands go in, the newest snapshot comes out, and neither side waits for
-//! a step.
+//! A solver on its own thread, steered from this one. Commands go in, the newest snapshot comes out, and
+//! neither side waits for a step.
 //!
 //!     cargo run --release --no-default-features --example steer
 
@@ -11,7 +11,7 @@ use updraft::{Command, Config, Dims, Params, Solver, Worker};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let solver = Solver::new(Config::new(Dims::new([32, 48, 32])?, 0.02), Params::default(), vec![])?;
-    // The worker calls this whenever a newer snapshot is ready.
+    // The worker calls this closure for each new snapshot.
     let (wake, news) = mpsc::channel();
     let mut worker = Worker::spawn(solver, 1.0 / 30.0, move || {
         let _ = wake.send(());

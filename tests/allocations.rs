@@ -25,11 +25,11 @@ static LAST: AtomicUsize = AtomicUsize::new(0);
 static SOLVER: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// The solver that this thread was started for. The calling thread is older than all of them.
+    /// The solver whose thread this is; `None` for the calling thread, which is older than all solvers.
     static BORN_FOR: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Whether this thread works for the solver under test, not for one that was just dropped.
+/// Whether this thread works for the solver under test, not for a dropped one.
 fn is_of_solver() -> bool {
     let now = SOLVER.load(Ordering::Relaxed);
     let born = BORN_FOR.get().unwrap_or(now);
@@ -60,7 +60,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// All effects at once, except solids.
+/// Returns parameters with all effects at once, except solids.
 fn params() -> Params {
     let smoke = Smoke { buoyancy: 0.1, dissipation: 0.1, diffusion: 1e-4 };
     Params { viscosity: 1e-4, conduction: 1e-4, friction: 0.1, smoke: [smoke; 3], ..Params::default() }
@@ -87,7 +87,7 @@ fn forces() -> Vec<Force> {
     ]
 }
 
-/// A solid that crosses a cell in a step.
+/// Makes a solid that crosses a cell in a step.
 fn moving(shape: Shape) -> Solid {
     let keyframes = vec![(0.0, [0.5, 0.35, 0.4]), (1.0, [1.5, 0.45, 0.3])];
     Solid { keyframes, ..Solid::new(shape, [0.0; 3]) }
@@ -116,7 +116,7 @@ fn check(name: &str, config: Config, solids: Vec<Solid>) {
     }
 }
 
-/// A single test, because all threads are counted.
+/// There is only one test, because the allocations of all threads are counted.
 #[test]
 fn a_step_allocates_nothing_after_the_first() {
     let mixed: BoundaryConditions = [

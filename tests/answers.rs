@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use rig::{Rig, is, number};
 
-/// Waits up to a minute until the state holds; the time that took.
+/// Waits up to a minute until the state holds. Returns the time that it took.
 fn time_until(rig: &Rig, holds: impl Fn(&Value) -> bool) -> Option<Duration> {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(60) {
@@ -23,7 +23,7 @@ fn time_until(rig: &Rig, holds: impl Fn(&Value) -> bool) -> Option<Duration> {
     None
 }
 
-/// Presses a key with a program that is already running when the clock starts.
+/// Measures the time of a key, pressed by a program that already runs when the clock starts.
 fn time_of(rig: &Rig, key: &str, holds: impl Fn(&Value) -> bool) -> f64 {
     rig.key(key);
     time_until(rig, holds).map_or(f64::INFINITY, |time| time.as_secs_f64() * 1e3)

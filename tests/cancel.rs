@@ -1,4 +1,4 @@
-//! A step that is cancelled: how soon it ends, and what is left of it.
+//! Cancelled steps: the time until they end, and the state after them.
 
 mod common;
 
@@ -15,7 +15,7 @@ use updraft::solver::{
 
 const DT: f32 = 1.0 / 24.0;
 
-/// A plume in a box of 2.56 m with `n` cells along each edge, on two threads.
+/// Makes a plume in a box of 2.56 m with `n` cells along each edge, on two threads.
 fn plume(n: usize, change: impl Fn(&mut Config, &mut Params), solids: Vec<Solid>) -> Solver {
     let mut config = Config::new(Dims::new([n; 3]).unwrap(), 2.56 / n as f32);
     (config.sides, config.threads) = (all(BoundaryCondition::Open), 2);
@@ -35,7 +35,8 @@ fn ball() -> Vec<Solid> {
     vec![Solid::new(Shape::Sphere { radius: 0.3 }, [1.28, 1.5, 1.28])]
 }
 
-/// Takes a step that is cancelled after `wait`. Returns the time from then to its end, unless the step ended first.
+/// Takes a step that is cancelled after `wait`. Returns the time from the cancellation to its end, unless it
+/// ended before.
 fn cancelled_after(solver: &mut Solver, wait: Duration) -> Option<Duration> {
     let cancel = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -51,14 +52,14 @@ fn cancelled_after(solver: &mut Solver, wait: Duration) -> Option<Duration> {
     })
 }
 
-/// The state of a solver as bytes.
+/// Returns the state of a solver as bytes.
 fn bytes(solver: &mut Solver) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     solver.save(&mut file).unwrap();
     file.into_inner()
 }
 
-/// Wherever a step is cancelled, the state before it takes everything back.
+/// Restoring the state before a step that was cancelled at any point takes back all its changes.
 #[test]
 fn a_cancelled_step_leaves_nothing_behind_once_its_state_is_restored() {
     let moved = || {
@@ -99,7 +100,7 @@ fn a_cancelled_step_leaves_nothing_behind_once_its_state_is_restored() {
     }
 }
 
-/// A person who continues nevertheless gets numbers, and no divergence: the next step projects before it advects.
+/// Without a restored state the values stay finite, and the next step projects before it advects.
 #[test]
 fn a_step_after_a_cancelled_one_is_finite_and_free_of_divergence() {
     for solids in [vec![], ball()] {
@@ -118,7 +119,7 @@ fn a_step_after_a_cancelled_one_is_finite_and_free_of_divergence() {
     }
 }
 
-/// Prints how soon a step at 256³ ends. Run it with `--ignored --nocapture` on a machine that does nothing else.
+/// Prints the time until a cancelled step at 256³ ends. Run it with `--ignored --nocapture` on an idle machine.
 #[test]
 #[ignore = "a measurement"]
 fn how_soon_a_cancelled_step_ends() {

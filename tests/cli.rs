@@ -44,7 +44,7 @@ fn a_bad_scene_exits_2_with_the_line() {
     assert_eq!(files(dir.path()), ["s.toml"], "nothing is left behind");
 }
 
-/// A box that no single machine holds was refused for any number of ranks.
+/// A box too large for one machine was once refused for any number of ranks.
 #[test]
 fn check_of_ranks_takes_boxes_beyond_this_machine() {
     let dir = folder();
@@ -165,7 +165,7 @@ fn a_wrong_request_exits_2_and_says_what_to_change() {
     assert!(files(dir.path()).is_empty(), "nothing is left behind");
 }
 
-/// They were taken and ignored: the run goes on from its checkpoint, with its scene.
+/// Such overrides were once ignored, because the run continues from its checkpoint with its scene.
 #[test]
 fn a_resumed_run_refuses_overrides_of_its_start_and_its_pictures() {
     let dir = folder();
@@ -209,7 +209,7 @@ fn a_resumed_run_names_the_file_that_has_changed_and_the_format_that_it_lacks() 
     );
 }
 
-/// Products of single precision have seven digits that mean something.
+/// Products in single precision have seven significant digits.
 #[test]
 fn check_rounds_lengths_to_their_digits() {
     let dir = folder();
@@ -259,7 +259,7 @@ fn check_reports_the_consequences_of_choices() {
     assert!(!text.contains("more air"), "{text}");
 }
 
-/// A cavity has no source, but its lid moves the air. In an empty box nothing moves it.
+/// A cavity has no source, but its lid moves the air. In an empty box the air rests.
 #[test]
 fn check_reports_air_that_nothing_moves() {
     let dir = folder();
@@ -317,7 +317,8 @@ fn too_few_substeps_are_counted_and_warned_of() {
     assert!(stats["cfl"].iter().all(|&cfl| cfl <= 3.001), "{stats:?}");
 }
 
-/// One substep at most is too few for fast air; a fixed step is one substep by intent, and `cfl` does not apply to it.
+/// One substep is too few for fast air. A fixed step is one substep by definition, and `cfl` does not apply
+/// to it.
 #[test]
 fn one_substep_at_most_is_warned_of_and_a_fixed_step_is_not() {
     let dir = folder();
@@ -337,7 +338,7 @@ fn one_substep_at_most_is_warned_of_and_a_fixed_step_is_not() {
     assert!(stats["cfl"][1] > 10.0 && stats["substeps_missing"].iter().all(|&n| n == 0.0), "{stats:?}");
 }
 
-/// `--set` cannot remove a key. So a step that it fixes replaces what the file says of substeps, and the reverse.
+/// `--set` cannot remove a key. So a fixed step in it replaces the substeps of the file, and the reverse.
 #[test]
 fn an_override_of_the_step_replaces_the_substeps_of_every_scene() {
     let load = |name: &str, sets: &[&str]| {
@@ -346,7 +347,8 @@ fn an_override_of_the_step_replaces_the_substeps_of_every_scene() {
     for name in builtin::NAMES {
         let fixed = load(name, &["time.step=0.01"]).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(fixed.time.step, Some(0.01), "{name}");
-        // The text with the overrides, as a run keeps it, reads as the same scene; the file to save lacks them.
+        // The text that a run keeps includes the overrides and reads as the same scene; a saved file lacks
+        // them.
         let text = fixed.text().unwrap();
         assert_eq!(Scene::parse(name, &text).unwrap().time, fixed.time, "{name}");
         let mut faster = fixed.clone();
@@ -406,12 +408,12 @@ fn without_a_display_the_plain_command_renders_and_succeeds() {
     assert!(stderr(&output).contains(idle), "{}", stderr(&output));
 }
 
-/// A number of a table; NaN for an empty field.
+/// Reads a number of a table; NaN for an empty field.
 fn number(text: &str) -> f64 {
     if text.is_empty() { f64::NAN } else { text.parse().expect("a number") }
 }
 
-/// The columns of a CSV by name.
+/// Reads the columns of a CSV by name.
 fn columns(path: &Path) -> std::collections::HashMap<String, Vec<f64>> {
     let text = std::fs::read_to_string(path).expect("a table");
     let mut lines = text.lines();
@@ -433,7 +435,7 @@ const PROBES: &[&str] = &[
 fn simulate_writes_statistics_probes_and_fields() {
     let dir = folder();
     let args = ["simulate", "plume", "--frames", "3-4", "--out", "run", "--format", "npz"];
-    // Thick enough to hold faces of these large cells, to which a source gives its velocity.
+    // The disc is thick enough to contain faces of these large cells, which get the velocity of the source.
     let thick = &["--set", "source.0.shape.disc.thickness=0.1"];
     done(dir.path(), &[&args, SMALL, PROBES, thick].concat());
     let run = dir.path().join("run");
@@ -462,7 +464,7 @@ fn simulate_writes_statistics_probes_and_fields() {
     refused(&updraft(dir.path(), &[&args, SMALL].concat()), "run/scene.toml exists already");
 }
 
-/// Probes at intervals and means over time come out the same when a run goes on from a checkpoint within them.
+/// Probes at intervals and means over time are the same in a run that is resumed from a checkpoint within them.
 #[test]
 fn means_over_time_and_probe_intervals_survive_a_break() {
     let dir = folder();
@@ -495,8 +497,8 @@ fn means_over_time_and_probe_intervals_survive_a_break() {
     refused(&other, "is of a run with --mean-from 0.1, not with --mean-from 0.2");
 }
 
-/// A run from a stored frame goes on as the unbroken one does, but for one projection more, where its sources do not change in
-/// time.
+/// A run from a stored frame continues as the unbroken one does, except for one more projection, if its
+/// sources do not change in time.
 #[test]
 fn a_stored_frame_starts_another_run() {
     let dir = folder();
@@ -527,7 +529,7 @@ fn a_finished_run_is_drawn_without_simulating_it_again() {
             ["live", "stored"].map(|name| pixels(&dir.path().join(format!("{name}.{frame}.png"))));
         assert_eq!(live, stored, "frame {frame}");
     }
-    // `.` has the name of the folder that it means.
+    // The run at `.` has the name of its folder.
     done(&dir.path().join("run"), &["render", "--from", ".", "--frames", "5", "--size", "32x24", "--cpu"]);
     assert!(
         dir.path().join("run/updraft-frames/run.0005.png").exists(),
@@ -572,7 +574,7 @@ fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
     refused(&render("npz", "c.####.png"), "npz has no scene.toml");
 }
 
-/// A scene that names a file beside it is rendered from the folder of its run, elsewhere.
+/// A scene that names a file beside it can be rendered from the folder of its run, which is elsewhere.
 #[test]
 fn a_run_knows_the_files_of_its_scene() {
     let dir = folder();
@@ -616,7 +618,7 @@ fn ctrl_c_ends_cleanly() {
     }
 }
 
-/// A traced picture of hours ends at once, and so does the evaluation of formulas.
+/// A traced picture that would take hours ends at once, and so does the evaluation of formulas.
 #[cfg(unix)]
 #[test]
 fn signals_end_a_traced_picture_and_the_set_up() {

@@ -1,4 +1,4 @@
-//! Conservation: the sweeps neither lose nor make smoke or heat.
+//! Conservation: the sweeps neither lose nor create smoke or heat.
 
 mod common;
 
@@ -8,7 +8,7 @@ use updraft::solver::{
     Solid, Solver, Source, TimeControl,
 };
 
-/// A noisy flow of some cells a step in a closed or periodic box, with smoke everywhere.
+/// Makes a noisy flow of some cells a step in a closed or periodic box, with smoke everywhere.
 fn stirred(sides: [[BoundaryCondition; 2]; 3], scheme: Advection, threads: usize) -> Solver {
     let config = Config { threads, ..config([21, 18, 23], 0.05, sides, scheme) };
     let mut solver = Solver::new(config, inert(), vec![]).unwrap();
@@ -26,7 +26,7 @@ fn conservative_advection_keeps_sums() {
         all(BoundaryCondition::Periodic),
         around,
     ] {
-        // From a fraction of a cell to several cells a step.
+        // The air crosses from a fraction of a cell to several cells a step.
         for dt in [0.01, 0.1, 0.3] {
             let mut solver = stirred(sides, Advection::Conservative, 2);
             let before = (solver.stats().mass, solver.stats().heat);
@@ -43,7 +43,7 @@ fn conservative_advection_keeps_sums() {
     }
 }
 
-/// From a fraction of a cell to eight cells a step.
+/// The air crosses from a fraction of a cell to eight cells a step.
 #[test]
 fn a_uniform_field_stays_uniform_in_any_flow() {
     let around =
@@ -78,7 +78,8 @@ fn the_budget_of_an_open_box_closes() {
     ];
     let integrators = [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid];
     let cases = boxes.into_iter().flat_map(|b| integrators.map(|i| (b, i)));
-    // What diffuses through an inflow, or a wall or solid of a temperature, has left or come in, too.
+    // Diffusion through an inflow, or through a wall or solid of fixed temperature, counts as outflow or
+    // inflow too.
     for ((sides, integrator), diffusion) in cases.flat_map(|case| [0.0, 2e-3].map(|d| (case, d))) {
         let diffuses = diffusion > 0.0;
         let source = Source {
@@ -105,7 +106,7 @@ fn the_budget_of_an_open_box_closes() {
                 temperature: Some(60.0),
                 ..Solid::new(Shape::Sphere { radius: 0.1 }, [0.7, 0.3, 0.4])
             };
-            // What the wall would give to cells of the block is given to no air.
+            // The heat that the wall would give to cells of the block reaches no air.
             let on_warm_wall = Solid::new(Shape::Box { size: [0.15, 0.2, 0.25] }, [0.4, 0.08, 0.4]);
             solver.set_solids(vec![warm, on_warm_wall]).unwrap();
         }
@@ -115,7 +116,8 @@ fn the_budget_of_an_open_box_closes() {
     }
 }
 
-/// Runs for three seconds. What is then in the box, has left and has faded is what was there and was emitted, to a share of it.
+/// Runs for three seconds. Checks that contents, outflow and decay equal the initial contents and the
+/// emission, to a share of them.
 fn assert_budget_closes(solver: &mut Solver, share: f64, case: &str) {
     let start = solver.stats().mass[0];
     advance(solver, 1.0 / 24.0, 72);
@@ -130,7 +132,7 @@ fn assert_budget_closes(solver: &mut Solver, share: f64, case: &str) {
     }
 }
 
-/// Between insulated sides all heat comes from the two balls, or goes to them; what the ball at 20 K gives is negative.
+/// Between insulated sides all heat comes from the two balls or goes to them. The ball at 20 K takes heat.
 #[test]
 fn the_heat_that_solids_give_is_that_which_the_air_gains() {
     for (detail, integrator) in [
@@ -312,8 +314,8 @@ fn conservative_advection_is_the_same_on_any_number_of_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// All smoke of a colour gave back the losses around a moving solid: a blob ten cells away lost a twentieth and gained an eighth, and the columns
-/// of the budget did not show it.
+/// Losses around a moving solid were once spread over all smoke of a colour: a blob ten cells away lost a
+/// twentieth and gained an eighth, and the columns of the budget did not show it.
 #[test]
 fn a_moving_solid_leaves_smoke_far_away_alone() {
     for detail in [1, 2] {
@@ -330,7 +332,7 @@ fn a_moving_solid_leaves_smoke_far_away_alone() {
         let ball = |[x, y, z]: [f32; 3], at: f32, r: f32| {
             (0.5 + (r - (x - 0.4).hypot(y - at).hypot(z - 0.4)) / 0.05).clamp(0.0, 1.0)
         };
-        // The same red and green below, and red alone where the ball comes through.
+        // Equal red and green below, and red alone in the path of the ball.
         solver.fill(
             |_, _| 0.0,
             |at| {
@@ -362,7 +364,7 @@ fn a_moving_solid_leaves_smoke_far_away_alone() {
     }
 }
 
-/// Emissions decay while they last: contents, decay and emission do not depend on the step.
+/// Emitted smoke decays during the emission, so contents, decay and emission do not depend on the step.
 #[test]
 fn emission_into_decaying_smoke_does_not_depend_on_the_step() {
     let rates = [2.0f32, 10.0, 0.0, -0.5];
@@ -393,8 +395,8 @@ fn emission_into_decaying_smoke_does_not_depend_on_the_step() {
     }
 }
 
-/// Air that crosses a thousand times a thousand cells in a step: rounds that are too long took more air from cells than they held,
-/// and left negative smoke.
+/// Air crosses a million cells in a step. Rounds that were too long once took more air from cells than they
+/// held, and left negative smoke.
 #[test]
 fn a_step_of_any_length_leaves_no_negative_smoke_and_closes_its_budget() {
     for top in [BoundaryCondition::Open, BoundaryCondition::Closed] {
@@ -430,7 +432,7 @@ fn a_step_of_any_length_leaves_no_negative_smoke_and_closes_its_budget() {
     }
 }
 
-/// Through an inflow comes what flows there, also in a step in which most of it decays.
+/// The budget counts all smoke through an inflow, also in a step in which most of it decays.
 #[test]
 fn the_budget_counts_all_that_an_inflow_brings() {
     let air = |scalars| BoundaryCondition::Inflow(Inflow { velocity: [1.0, 0.0, 0.0], scalars });
@@ -455,7 +457,7 @@ fn the_budget_counts_all_that_an_inflow_brings() {
             assert!(open.abs() < 1e-5 * stats.mass[c].max(density * came), "{rate} {dt}: {open:e}");
         }
         assert_eq!(faded[2], 0.0, "{rate} {dt}");
-        // All that came in is as old as half of the time, in the mean.
+        // The mean age of the smoke is half of the time.
         let exact = density_of(0.5, f64::from(rate), 2.0 * f64::from(dt)) * 0.3 * 0.25;
         assert!(
             (stats.mass[0] / exact - 1.0).abs() < 1e-4 || rate > 300.0,
@@ -470,7 +472,8 @@ fn density_of(q: f64, rate: f64, time: f64) -> f64 {
     q * -(-rate * time).exp_m1() / rate
 }
 
-/// Negative dissipation meets the limit of densities. The budget counted what would have been added without it: −1e35.
+/// Negative dissipation reaches the limit of densities. The budget once counted the growth without the limit:
+/// −1e35.
 #[test]
 fn the_budget_of_smoke_that_grows_to_its_limit_closes() {
     for sides in [all(BoundaryCondition::Closed), all(BoundaryCondition::Open)] {

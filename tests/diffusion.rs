@@ -1,4 +1,4 @@
-//! Diffusion in long steps: beside decay, and of thin layers.
+//! Diffusion in long steps, with decay and of thin layers.
 
 mod common;
 
@@ -18,8 +18,9 @@ const STEP: f32 = 1.0 / 24.0;
 const SIDES: BoundaryConditions =
     [[BoundaryCondition::Periodic; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Periodic; 2]];
 
-/// Heat of a wall that cools in the air: exp(−y/L) with L² = κ/k, and the wall gives κ/L for each kelvin and square metre. Where a step let
-/// all of it cool before it entered, it was 3 % of the held value too warm.
+/// Heat from a wall decays in the air: its profile is exp(−y/L) with L² = κ/k, and the wall gives κ/L for
+/// each kelvin and square metre. When a step once let all of the heat decay before it entered, the profile
+/// was 3 % of the wall's value too warm.
 #[test]
 fn a_cooled_layer_beside_a_held_wall_has_its_profile_and_its_flux() {
     let length = (CONDUCTION / COOLING).sqrt();
@@ -70,7 +71,7 @@ fn a_cooled_layer_beside_a_held_wall_has_its_profile_and_its_flux() {
     }
 }
 
-/// One pass of the method left −15 to −50 % of the height of a layer as thin as a cell.
+/// One pass of the method once left −15 to −50 % of the height of a layer as thin as a cell.
 #[test]
 fn thin_layers_leave_no_negative_values_in_long_steps() {
     for number in [0.5, 1.5, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0] {

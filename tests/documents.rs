@@ -1,4 +1,4 @@
-//! The documentation as its readers use it: links lead somewhere, the book lists every page, commands run as written.
+//! The documentation: its links lead to files, the book lists every page, and its commands run as written.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All pages of the repository.
+/// Returns all pages of the repository.
 fn pages() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["", "docs", "docs/book", "gallery", "python"] {
@@ -26,7 +26,7 @@ fn pages() -> Vec<PathBuf> {
     found
 }
 
-/// Fenced blocks of a page: the line before each, its language, its text. Indentation is kept.
+/// Returns the fenced blocks of a page: the line before each, its language and its text. Indentation is kept.
 fn blocks(text: &str) -> Vec<(String, String, String)> {
     let mut found: Vec<(String, String, String)> = Vec::new();
     let (mut before, mut inside) = (String::new(), false);
@@ -49,7 +49,7 @@ fn blocks(text: &str) -> Vec<(String, String, String)> {
     found
 }
 
-/// Destinations of the links of a page, without code.
+/// Returns the destinations of the links of a page, without those in code.
 fn links(text: &str) -> Vec<String> {
     let mut prose = String::new();
     let mut inside = false;
@@ -159,8 +159,9 @@ fn the_next_things_of_the_readme_run_as_written() {
     assert!(run_commands("README.md", "## Five things to do next") >= 1);
 }
 
-/// Edits of a chapter: for each ` ```diff ` block files after `+++`, and for each file hunks between `@@`, as the text before and
-/// after. A ` ```rust ` block that begins with the path of a file is that file.
+/// Returns the edits of a chapter: for each ` ```diff ` block the files after `+++`, and for each file the
+/// hunks between `@@`, as the text before and after. A ` ```rust ` block that begins with the path of a file
+/// is that file.
 fn edits(page: &str) -> Vec<(String, String, String)> {
     let mut edits: Vec<(String, String, String)> = Vec::new();
     for (_, language, block) in blocks(page) {
@@ -190,7 +191,7 @@ fn edits(page: &str) -> Vec<(String, String, String)> {
     edits
 }
 
-/// Applies an edit to the text of its file. The last line of what it looks for may be the beginning of a line.
+/// Applies an edit to the text of its file. The last line of the old text may be the beginning of a line.
 fn apply(path: &str, text: &str, old: &str, new: &str) -> String {
     let (old, new) = [old, new].map(|side| side.strip_suffix('\n').unwrap_or(side)).into();
     assert_eq!(text.matches(old).count(), 1, "{path} does not have once:\n{old}");
@@ -207,8 +208,9 @@ fn the_chapter_on_schemes_fits_the_sources() {
     }
 }
 
-/// Does what the chapter says in a copy of the sources, and runs the tests that it names, with all unit tests. They are compiled with
-/// debug assertions: the standard library then checks each index and pointer that unsafe code takes unchecked.
+/// Applies the chapter to a copy of the sources, and runs the tests that it names, with all unit tests. They
+/// are compiled with debug assertions: the standard library then checks each index and pointer that unsafe
+/// code does not check.
 #[ignore = "compiles the library twice: .ci/run runs it"]
 #[test]
 fn the_scheme_of_the_book_fails_only_the_tests_it_says_and_no_debug_assertion() {
@@ -239,7 +241,7 @@ fn the_scheme_of_the_book_fails_only_the_tests_it_says_and_no_debug_assertion() 
         std::fs::write(file, text).unwrap();
     }
     let target = Path::new(env!("CARGO_BIN_EXE_updraft")).ancestors().nth(2).unwrap();
-    // Compiled quickly rather than to be quick.
+    // Settings for a short compile time, not for fast code.
     let settings = ["opt-level=1", "debug-assertions=true", "overflow-checks=true"]
         .map(|setting| ["--config".to_string(), format!("profile.release.package.updraft.{setting}")]);
     let cargo = |words: &[&str], update: bool| {
@@ -260,7 +262,7 @@ fn the_scheme_of_the_book_fails_only_the_tests_it_says_and_no_debug_assertion() 
         assert!(is_well, "{out}");
         out
     };
-    // In one go, so that the library and its tests are compiled side by side.
+    // One command compiles the library and its tests in parallel.
     passes(&["--lib", "--test", "conservation", "--test", "physics", "--no-run"], false);
     passes(&["--lib", "--", "reference"], true);
     for words in [&["--lib"][..], &["--test", "conservation"]] {
@@ -277,7 +279,7 @@ fn the_scheme_of_the_book_fails_only_the_tests_it_says_and_no_debug_assertion() 
     assert!(read(&dir.path().join("docs/scene.md")).contains("trilinear with eased weights"));
 }
 
-/// The scene of the book is what it says.
+/// The scenes of the book are valid, and have the described results.
 #[test]
 fn scenes_of_the_book_are_valid() {
     let text = read(&root().join("docs/book/own-scene.md"));

@@ -13,7 +13,7 @@ use updraft::solver::{
 
 const AROUND: [BoundaryCondition; 2] = [BoundaryCondition::Periodic; 2];
 
-/// A no-slip box.
+/// Makes a no-slip box.
 fn sticky(size: [f32; 3], at: [f32; 3]) -> Solid {
     Solid { slip: Slip::None, ..Solid::new(Shape::Box { size }, at) }
 }
@@ -22,7 +22,7 @@ fn sticky(size: [f32; 3], at: [f32; 3]) -> Solid {
 /// `time`.
 fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2]) -> Solver {
     let sides: BoundaryConditions = [AROUND, AROUND, [BoundaryCondition::Closed; 2]];
-    // Air one kelvin warmer than outside rises.
+    // The force is the buoyancy of air one kelvin warmer than outside.
     let params = Params { viscosity: nu, heat_buoyancy: force, ..inert() };
     let config = config([n, n, 1], 1.0 / n as f32, sides, Advection::Cubic);
     let mut solver = Solver::new(config, params, vec![]).unwrap();
@@ -32,7 +32,7 @@ fn driven(n: usize, nu: f32, force: f32, solids: Vec<Solid>, [dt, time]: [f32; 2
     solver
 }
 
-/// Largest error of Poiseuille flow between two plates, over its largest speed.
+/// Returns the largest error of Poiseuille flow between two plates, over its largest speed.
 fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
     let plate = |from: f32, to: f32| sticky([to - from, 9.0, 9.0], [0.5 * (from + to), 0.5, 0.0]);
     let solids = vec![plate(-0.2, low), plate(high, high + 0.2)];
@@ -41,7 +41,8 @@ fn poiseuille(n: usize, low: f32, high: f32) -> f32 {
     off_parabola(&solver, n, [low, high])
 }
 
-/// Largest difference of v from the parabola between plates at `low` and `high`, over its largest value.
+/// Returns the largest difference of v from the parabola between plates at `low` and `high`, over its largest
+/// value.
 fn off_parabola(solver: &Solver, n: usize, [low, high]: [f32; 2]) -> f32 {
     let exact = |x: f32| 0.5e-3 * ((x - low) * (high - x)).max(0.0);
     let v = |i: isize| solver.velocity()[1][solver.layout().at(i, n as isize / 2, 0)];
@@ -62,7 +63,8 @@ fn poiseuille_flow_between_plates_at_any_place_is_a_parabola() {
     }
 }
 
-/// Largest error of the flow between two plates that a force of the scene drives, over its largest speed, with steps of `number` h²/ν.
+/// Returns the largest error of the flow between two plates driven by a force of the scene, over its largest
+/// speed, with steps of `number` h²/ν.
 fn pushed(number: f32) -> f32 {
     let (n, low, high) = (24, 0.25, 0.75);
     let plates = [[0.0, low], [high, 1.0]];
@@ -80,8 +82,9 @@ fn pushed(number: f32) -> f32 {
     off_parabola(&solver, n, [low, high])
 }
 
-/// The trapezoidal rule divides forces of the scene as it divides the pressure. If all of them acted after viscosity, the air would slip
-/// along the plates by half of what a step adds: 3, 7 and 16 % of the largest speed here.
+/// The trapezoidal rule splits forces of the scene as it splits the pressure. If all of them acted after
+/// viscosity, the air would slip along the plates by half of the velocity that a step adds: 3, 7 and 16 % of
+/// the largest speed here.
 #[test]
 fn a_force_of_the_scene_makes_no_slip_of_first_order() {
     let errors = [1.0, 2.0, 4.0].map(pushed);
@@ -106,8 +109,8 @@ fn along(n: usize, sides: [BoundaryCondition; 2], solids: Vec<Solid>, time: f32)
     cells.map(|(i, k)| ([middle(i), middle(k)], v(i, k) / force)).collect()
 }
 
-/// The velocity over force/ν in a duct of half-widths `a` and `b` at (x, z) from its axis (White, "Viscous Fluid Flow",
-/// §3-3.3).
+/// Returns the velocity over force/ν in a duct of half-widths `a` and `b` at (x, z) from its axis (White,
+/// "Viscous Fluid Flow", §3-3.3).
 fn duct(a: f64, b: f64, x: f64, z: f64) -> f64 {
     let pi = std::f64::consts::PI;
     let term = |m: u32| {
@@ -121,7 +124,7 @@ fn duct(a: f64, b: f64, x: f64, z: f64) -> f64 {
     2.0 * a * a * (0..60).map(term).sum::<f64>()
 }
 
-/// Largest error in a duct rotated by `degrees` around its axis, over its greatest speed.
+/// Returns the largest error in a duct rotated by `degrees` around its axis, over its greatest speed.
 fn turned_duct(n: usize, degrees: f32) -> f64 {
     let (a, b, center) = (0.31f32, 0.23f32, [0.507f32, 0.494f32]);
     let (sin, cos) = degrees.to_radians().sin_cos();
@@ -200,7 +203,7 @@ fn couette_flow_is_a_straight_line_and_pulls_both_plates_alike() {
     );
 }
 
-/// Drag on a cylinder of a square array of them, which fills a share `c` of the plane, at a Reynolds number
+/// Returns the drag on a cylinder of a square array that fills a share `c` of the plane, at a Reynolds number
 /// near 0: F/(μU), and the measured force over the driving force.
 fn array(n: usize, c: f32) -> [f32; 2] {
     let radius = (c / PI).sqrt();
@@ -242,7 +245,7 @@ fn air_at_rest_lifts_a_ball_as_archimedes_says() {
     let params = Params { heat_buoyancy: lift, ..inert() };
     let config = config([n; 3], 1.0 / n as f32, all(BoundaryCondition::Closed), Advection::MacCormack);
     let mut solver = Solver::new(config, params, vec![]).unwrap();
-    // A whole number of cells high, so that as many faces as cells lie inside.
+    // The height is a whole number of cells, so that as many faces as cells lie inside.
     let block = sticky([0.25, 0.125, 1.0 / 6.0], [5.3 / 24.0, 20.9 / 24.0, 5.2 / 24.0]);
     solver.set_solids(vec![Solid::new(Shape::Sphere { radius }, [0.52, 0.47, 0.5]), block]).unwrap();
     solver.fill(|_, _| 0.0, |_| [0.0, 0.0, 0.0, 1.0]);
@@ -329,7 +332,8 @@ fn smoke_does_not_diffuse_through_a_plate_and_none_is_lost() {
     }
 }
 
-/// Steady temperature at points of a thin slab between walls held at 0, around solids at rest, and the heat that each gives to the slab.
+/// Returns the steady temperature at points of a thin slab between walls at 0, around solids at rest, and the
+/// heat that each solid gives to the slab.
 fn conducted(n: usize, solids: Vec<Solid>) -> (impl Fn(f32, f32) -> f32, Vec<f64>) {
     let cold = [Some(0.0); 2];
     let config = updraft::solver::Config {
@@ -380,7 +384,7 @@ fn heat_goes_down_straight_on_both_sides_of_a_hot_plate() {
     let h = 1.0 / n as f32;
     for (middle, thickness) in [(0.413, 0.3 * h), (0.4375, 0.3 * h), (0.52, 1.7 * h)] {
         let plate = sticky([9.0, thickness, 9.0], [0.5, middle, 0.0]);
-        // Cold walls beside it would cool it: between insulated ones the profile is a straight line.
+        // Cold side walls would cool the air; between insulated ones the profile is a straight line.
         let config = updraft::solver::Config {
             held: [[None; 2], [Some(0.0); 2], [None; 2]],
             ..config([n, n, 1], h, all(BoundaryCondition::Closed), Advection::Cubic)
@@ -421,7 +425,8 @@ fn threads_change_no_bit_of_a_viscous_flow() {
     assert!(run(3) == one);
 }
 
-/// Taylor–Couette flow: what the spinning cylinder loses comes to the tube, 4π ν Ω R₁² R₂² / (R₂² − R₁²) on each metre of its length.
+/// In Taylor–Couette flow the torque on the cylinder and that on the tube are 4π ν Ω R₁² R₂² / (R₂² − R₁²)
+/// per metre of length, in opposite directions.
 #[test]
 fn the_torques_on_a_tube_and_a_spinning_cylinder_are_those_of_couette_flow() {
     let scene = Scene::load("validation/taylor-couette.toml", &[]).unwrap();

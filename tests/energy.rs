@@ -12,7 +12,7 @@ use updraft::solver::{
 const ALL: [Integrator; 3] = [Integrator::Projection, Integrator::Reflection, Integrator::Trapezoid];
 const PI: f32 = std::f32::consts::PI;
 
-/// A flow without forces in a box of this length along x.
+/// Makes a flow without forces in a box of this length along x.
 fn flow(
     cells: [usize; 3],
     length: f32,
@@ -27,7 +27,7 @@ fn flow(
     solver
 }
 
-/// Five standing waves of vortices in a box of 1 m with free walls, 0.75 m/s at most.
+/// Returns five standing waves of vortices in a box of 1 m with free-slip walls, at most 0.75 m/s.
 fn vortices(component: usize, [x, y, _]: [f32; 3]) -> f32 {
     let modes = [(1.0, 1.0, 0.05), (2.0, 1.0, 0.06), (1.0, 3.0, -0.04), (3.0, 2.0, 0.03), (4.0, 3.0, 0.02)];
     let of = |(k, l, a): (f32, f32, f32)| match component {
@@ -38,9 +38,9 @@ fn vortices(component: usize, [x, y, _]: [f32; 3]) -> f32 {
     modes.into_iter().map(of).sum()
 }
 
-/// Interpolated advection is no exact exchange of energy: where smooth vortices without viscosity are drawn out, it feeds some
-/// (docs/decisions.md). This bounds how much, as a share of the energy at the start: the slopes of Catmull and Rom's cubic feed most of
-/// it. Lagrange's cubic, that of the default, feeds hardly any.
+/// Interpolated advection does not conserve energy: it feeds some to smooth inviscid vortices that are drawn
+/// out (docs/decisions.md). The test bounds this gain as a share of the initial energy. The cubic of Catmull
+/// and Rom feeds most, the default, Lagrange's cubic, hardly any.
 #[test]
 fn advection_feeds_little_energy_to_vortices_that_are_drawn_out() {
     let n = 32;
@@ -121,8 +121,8 @@ fn the_trapezoidal_rule_is_of_second_order_in_time() {
     assert!(fine < 0.2 * plain, "{fine} for {plain} of the plain projection");
 }
 
-/// Warm air with smoke at rest around a ball stays at rest. Confinement must not read a velocity that still lacks its pressure gradient,
-/// and the mean over the finer cells of a cell that the ball cuts must not count those inside the ball as cold.
+/// Warm air with smoke at rest around a ball stays at rest. Confinement must not read a velocity before its
+/// projection, and the mean over the finer cells of a cut cell must not count those inside the ball as cold.
 #[test]
 fn uniform_air_at_rest_around_a_ball_stays_at_rest() {
     for (integrator, detail) in ALL.into_iter().flat_map(|integrator| [1, 2, 3].map(|n| (integrator, n))) {
@@ -153,12 +153,12 @@ fn uniform_buoyancy_changes_no_flow_around_a_moving_ball() {
         let apart = pairs.map(|(a, b)| (a - b).abs()).fold(0.0f32, f32::max);
         println!("detail {detail}: {apart} m/s of {} m/s", still.stats().max_speed);
         assert!(still.stats().max_speed > 0.3, "the ball moves air");
-        // What is left comes from scalars that a moving solid leaves uniform to about 1e-3.
+        // The remaining difference comes from scalars that a moving solid leaves uniform only to about 1e-3.
         assert!(apart < 0.03, "detail {detail}: {apart} m/s");
     }
 }
 
-/// Smoke and heat that lift air by 2 m/s².
+/// Smoke and heat with a buoyancy of 2 m/s².
 const UNIFORM: [f32; 4] = [1.0, 0.0, 0.0, 50.0];
 
 fn buoyant() -> Params {
@@ -167,7 +167,7 @@ fn buoyant() -> Params {
     Params { heat_buoyancy: 0.02, ..params }
 }
 
-/// A closed box around a ball that moves along x at `speed`.
+/// Makes a closed box around a ball that moves along x at `speed`.
 fn around_a_ball(integrator: Integrator, detail: usize, params: Params, speed: f32) -> Solver {
     let config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::default());
     let advection = if detail == 1 { Advection::Cubic } else { Advection::default() };
@@ -196,9 +196,9 @@ fn the_divergence_of_air_at_rest_is_rounding() {
     }
 }
 
-/// A jump of the pressure does not oscillate. From the second step on, half of the pressure before and half
-/// after the advection carry a load put on air at rest, and the ball under it feels the same force in every
-/// step.
+/// A jump of the pressure does not oscillate. From the second step on, half of the pressure before the
+/// advection and half after it balance a load on air at rest, and the ball below it feels the same force in
+/// every step.
 #[test]
 fn a_sudden_load_leaves_no_swing_in_the_force_on_a_ball() {
     let mut config = config([20, 24, 20], 0.05, all(BoundaryCondition::Closed), Advection::Cubic);
@@ -221,12 +221,12 @@ fn a_sudden_load_leaves_no_swing_in_the_force_on_a_ball() {
     assert!(forces.iter().all(|force| (force / forces[0] - 1.0).abs() < 0.01), "{forces:?}");
 }
 
-/// Built-in scenes with cells four times as large: no integrator lets them run away. The boxes are small: two scenes on a thread each
-/// are done sooner than one on two threads.
+/// Built-in scenes with cells four times as large are stable with every integrator. The boxes are small: two
+/// scenes on a thread each are faster than one on two threads.
 #[test]
 #[ignore = "slow: minutes"]
 fn the_built_in_scenes_stay_calm_for_2000_steps() {
-    /// The fastest air in a scene.
+    /// Returns the greatest speed of the air in a scene.
     fn fastest(name: &str, integrator: &str) -> f32 {
         let plain = Scene::load(name, &[]).unwrap();
         let cells = plain.config.dims.array().map(|n| n.div_ceil(4));

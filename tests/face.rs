@@ -28,7 +28,7 @@ fn solvers_in_a_shared_pool_have_the_same_bits_as_one_with_its_own_threads() {
     let mut own = stirred(Solver::new(box_of_air(), inert(), source()).unwrap());
     assert_eq!((first.threads(), own.threads()), (3, 2));
     for _ in 0..5 {
-        // One from a thread of the pool itself, beside the other.
+        // One step runs on a thread of the pool itself, beside the other.
         let (a, b) = pool.join(|| first.step(0.02).map(|_| ()), || second.step(0.02).map(|_| ()));
         a.and(b).unwrap();
     }

@@ -12,14 +12,14 @@ use command::{contents, done, program, refused, signal, start, stderr, succeeded
 const SMALL: &[&str] =
     &["--set", "domain.cells=[16, 24, 16]", "--set", "domain.voxel=0.06", "--threads", "1"];
 
-/// All files of a run but its checkpoint, which has wall times.
+/// Returns all files of a run except its checkpoint, which has wall times.
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = contents(folder);
     files.remove("checkpoint");
     files
 }
 
-/// A long run in `folder`/run that has begun.
+/// Starts a long run in `folder`/run, and waits until it has begun.
 fn long_run(folder: &Path) -> Child {
     let args = ["simulate", "plume", "--frames", "1-100000", "--format", "npz", "--out", "run", "--quiet"];
     let child = start(folder, &[&args[..], SMALL].concat());
@@ -39,11 +39,11 @@ fn a_second_run_into_a_folder_is_refused_and_a_killed_one_does_not_block_it() {
         assert!(output.status.code() == Some(2) && text.contains(&wanted), "{more:?}: {text}");
         assert_eq!(text.lines().count(), 1, "{text}");
     }
-    // On Unix this is SIGKILL: nothing can be tidied.
+    // On Unix this is SIGKILL, after which the run cannot clean up.
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(dir.path().join("run/.updraft.lock").exists(), "the killed run leaves its file");
-    // Half of a frame in each format, whose process, the greatest possible, runs nowhere.
+    // A partial frame in each format, of a process with the greatest possible id, which does not run.
     for end in ["npz", "vdb", "vti"] {
         std::fs::write(dir.path().join(format!("run/.4294967295.part.fields.0021.{end}")), "half").unwrap();
     }
@@ -62,7 +62,7 @@ fn interrupted(child: Child) -> String {
     stderr(&output)
 }
 
-/// The frame of the run that was stopped with `said`.
+/// Returns the frame of a run that was stopped with the message `said`.
 fn frame_of(said: &str) -> u32 {
     let number = said.split("up to frame ").nth(1).and_then(|rest| rest.split(',').next());
     number.and_then(|number| number.parse().ok()).expect(said)
@@ -114,7 +114,7 @@ fn a_run_killed_before_its_first_checkpoint_begins_anew() {
         assert!(output.status.success(), "{more:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("its run begins anew, over its own files"), "{}", stderr(&output));
         assert!(before == std::fs::read(dir.path().join("run/scene.toml")).unwrap());
-        // It has ended now, without a checkpoint: only --force loses its frames.
+        // The run has ended without a checkpoint: only --force overwrites its frames.
         let whole = contents(&dir.path().join("run"));
         for more in [&[][..], &["plume"]] {
             refused(&small(more), "run has a run that has ended, and no checkpoint to continue it from");
@@ -125,7 +125,7 @@ fn a_run_killed_before_its_first_checkpoint_begins_anew() {
     refused(&small(&["--force"]), "run has no run to continue: neither checkpoint nor scene.toml");
 }
 
-/// It lost its checkpoint, and the next such command began the run anew, over its files.
+/// A resumed run once lost its checkpoint, and the next such command began it anew, over its files.
 #[test]
 fn a_resumed_run_keeps_its_checkpoints_and_a_repeated_command_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ fn a_resumed_run_keeps_its_checkpoints_and_a_repeated_command_changes_nothing() 
         assert!(stderr(&output).contains("run is complete at frame 9"), "{again}: {}", stderr(&output));
         assert!(ended == contents(&dir.path().join("run")), "{again}");
     }
-    // Every second frame, as the run began.
+    // The run began with every second frame.
     let mut child = start(dir.path(), &words("simulate --resume --out run --frames 1-100000"));
     wait_for("a later frame", || dir.path().join("run/fields.0013.npz").exists());
     child.kill().unwrap();
@@ -182,7 +182,7 @@ fn force_leaves_no_file_of_the_run_before() {
     }
     let whole = contents(&run);
     let again = words("simulate plume --frames 0-2 --format npz --out run --force");
-    // A request that is refused removes nothing.
+    // A refused request removes no file.
     refused(&updraft(dir.path(), &[&again[..], SMALL, &["--mean-from", "9"]].concat()), "--mean-from 9");
     assert!(whole == contents(&run));
     done(dir.path(), &[&again[..], SMALL].concat());
@@ -318,7 +318,7 @@ fn a_sweep_in_parallel_equals_the_serial_runs_byte_for_byte() {
     assert!(last("0") != last("2"), "the value matters");
 }
 
-/// The same through GNU parallel, where it is installed, as docs/farms.md has it.
+/// Runs the sweep of docs/farms.md through GNU parallel, where that is installed.
 #[test]
 fn gnu_parallel_runs_the_sweep_of_the_documentation() {
     let installed = Command::new("parallel").arg("--version").output();

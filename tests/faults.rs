@@ -18,7 +18,7 @@ use command::{command, signal, start, stderr, succeeded, updraft, wait_for, word
 const SMALL: &[&str] =
     &["--set", "domain.cells=[24, 36, 24]", "--set", "domain.voxel=0.04", "--threads", "1"];
 
-/// All files in and below `folder`, hidden ones too.
+/// Returns all files in and below `folder`, also hidden ones.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -56,7 +56,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Whether a file that has its final name is whole, as far as another program or our own reader can tell.
+/// Whether a file with its final name is whole, by another program or by our own reader.
 fn is_whole(path: &Path) -> bool {
     let bytes = std::fs::read(path).expect("a file");
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -80,7 +80,8 @@ fn is_whole(path: &Path) -> bool {
     }
 }
 
-/// Runs `args` on disks of growing size until it succeeds. Every run before that says one line and leaves whole files only.
+/// Runs `args` on disks of growing size until it succeeds. Every run before that prints one line and leaves
+/// only whole files.
 fn fills_disks(name: &str, args: &[&str]) {
     let sizes = [8, 16, 32, 64, 96, 160, 256, 400, 640, 1000, 1600, 2600, 4000, 10_000, 40_000, 100_000];
     for (failed, kib) in sizes.into_iter().enumerate() {
@@ -98,7 +99,7 @@ fn fills_disks(name: &str, args: &[&str]) {
             eprintln!("{name}: {failed} full disks, {kib} KiB are enough");
             return;
         }
-        // 2: there was not even room for the first empty file.
+        // The exit code is 2 if there is no room for the first empty file.
         assert!(matches!(output.status.code(), Some(1 | 2)), "{name} on {kib} KiB: {text}");
         assert_eq!(text.lines().count(), 1, "{name} on {kib} KiB: {text}");
         let says = ["No space left", "cannot write", "ffmpeg failed"].iter().any(|what| text.contains(what));
@@ -154,7 +155,7 @@ fn a_full_disk_keeps_the_old_file() {
     assert_eq!(files(disk.path()).len(), 3);
 }
 
-/// The folder vanishes while the run stands still: it ends with a line, and writes nowhere else.
+/// The folder vanishes while the run is suspended. The run ends with one line, and writes to no other place.
 #[test]
 fn a_folder_that_vanishes_ends_a_run_with_a_line() {
     let picture = ["render", "plume", "--size", "96x96", "--cpu", "--out"];
@@ -191,8 +192,8 @@ fn a_folder_that_vanishes_ends_a_run_with_a_line() {
     }
 }
 
-/// Scene, solver and a picture of a tiny box, with an allocator whose n-th request fails, alone or with all after it:
-/// success, or one line and exit code 1 or 2.
+/// Runs scene, solver and a picture of a tiny box with an allocator whose n-th request fails, alone or with
+/// all later ones. Each run must succeed, or end with one line and exit code 1 or 2.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn memory_ends_at(tries: u64) {
     let dir = tempfile::tempdir().expect("a folder");
@@ -228,7 +229,7 @@ fn memory_ends_at(tries: u64) {
             let text = stderr(&output);
             let place =
                 format!("request {number} of {count}, all after it: {all}: {:?}: {text}", output.status);
-            // The C library ends a process whose thread cannot note its destructors, in words that it chooses.
+            // The C library ends a process whose thread cannot register its destructors, with its own message.
             if text.contains("Fatal glibc error: ") {
                 continue;
             }
@@ -318,7 +319,7 @@ fn saves_over_and_over() {
     let text = updraft::scene::Scene::load("fog", &[]).unwrap().text().unwrap();
     loop {
         let write = |file: &mut std::io::BufWriter<std::fs::File>| {
-            // In many parts, so that a kill lands between two.
+            // Written in many parts, so that a kill falls between two.
             text.bytes().try_for_each(|byte| {
                 std::io::Write::write_all(file, &[byte]).and_then(|()| std::io::Write::flush(file))
             })

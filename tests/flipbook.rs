@@ -1,4 +1,4 @@
-//! Sheets for games, and moving pictures, as other programs see them.
+//! Sheets for games and moving pictures, read by other programs.
 
 #[path = "common/command.rs"]
 mod command;
@@ -29,7 +29,7 @@ impl Sheet {
         Self { bytes, size: [info.width as usize, info.height as usize], is_srgb: info.srgb.is_some() }
     }
 
-    /// Pixels of frame `n` of a sheet of `columns`, each of `side` pixels square.
+    /// Returns the pixels of frame `n` of a sheet of `columns`, each of `side` pixels square.
     fn frame(&self, n: usize, columns: usize, side: usize) -> impl Iterator<Item = [f64; 4]> + '_ {
         let corner = n / columns * side * self.size[0] + n % columns * side;
         (0..side * side).map(move |at| {
@@ -39,14 +39,14 @@ impl Sheet {
     }
 }
 
-/// Mean of `channel`, weighted by the opacity in `weights`.
+/// Returns the mean of `channel`, weighted by the opacity in `weights`.
 fn mean(sheet: &Sheet, weights: &Sheet, n: usize, side: usize, channel: usize) -> f64 {
     let pairs = || sheet.frame(n, 2, side).zip(weights.frame(n, 2, side));
     let total: f64 = pairs().map(|(_, weight)| weight[3]).sum();
     pairs().map(|(pixel, weight)| pixel[channel] * weight[3]).sum::<f64>() / total
 }
 
-/// They were taken and ignored.
+/// Such options were once taken and ignored.
 #[test]
 fn what_has_no_effect_on_a_sheet_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ fn a_flipbook_has_its_sheets_and_a_description() {
     for (sheet, is_srgb) in [(&color, true), (&motion, false), (&a, false), (&b, false)] {
         assert_eq!((sheet.size, sheet.is_srgb), ([128, 128], is_srgb));
     }
-    // Smoke is there, more of it later, and none at the upper edge of the first frame.
+    // There is smoke, more of it later, and none at the upper edge of the first frame.
     let cover = |n: usize| color.frame(n, 2, 64).map(|pixel| pixel[3]).sum::<f64>();
     assert!(cover(0) > 20.0 && cover(3) > 1.5 * cover(0), "{} {}", cover(0), cover(3));
     assert!(color.frame(0, 2, 64).take(64).all(|pixel| pixel[3] == 0.0));
@@ -150,12 +150,12 @@ fn a_flipbook_has_its_sheets_and_a_description() {
     assert!(thin > 1.3 * thick, "light from behind: thin {thin}, thick {thick}");
 }
 
-/// The next frame, moved back by the motion, resembles the frame better than it does unmoved. This checks the scale, both
+/// The next frame, moved back by the motion, is closer to the frame than without. This checks the scale, both
 /// signs and the axes together.
 #[test]
 fn motion_leads_from_one_frame_to_the_next() {
     let dir = tempfile::tempdir().unwrap();
-    // Its smoke moves more than it comes and goes.
+    // In this scene smoke moves more than it appears and disappears.
     let tall = concat!(env!("CARGO_MANIFEST_DIR"), "/gallery/tall-plume.toml");
     let args =
         ["flipbook", tall, "--frames", "20-26:2", "--grid", "2x2", "--sheet", "256x256", "--out", "a.png"];
@@ -219,7 +219,7 @@ fn a_flipbook_of_a_run_takes_the_frames_that_the_run_has() {
     }
 }
 
-/// Smoke blurred only where the sheet of the motion was written too.
+/// Once smoke was blurred only if the sheet of the motion was written too.
 #[test]
 fn an_open_shutter_blurs_the_same_colours_whatever_other_sheets_there_are() {
     let dir = tempfile::tempdir().unwrap();

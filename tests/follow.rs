@@ -1,4 +1,4 @@
-//! A box that follows its smoke, beside one that is large from the start.
+//! A box that follows its smoke, compared with one that is large from the start.
 
 mod common;
 
@@ -13,7 +13,7 @@ use updraft::solver::{
 
 const H: f32 = 1.0 / 20.0;
 
-/// A box of `cells` over a floor, open at all other sides.
+/// Makes a box of `cells` over a floor, open at all other sides.
 fn config(cells: [usize; 3], origin: [i32; 3], follow: bool) -> Config {
     let mut config = Config::new(Dims::new(cells).unwrap(), H);
     config.sides = [[BoundaryCondition::Open; 2]; 3];
@@ -24,7 +24,7 @@ fn config(cells: [usize; 3], origin: [i32; 3], follow: bool) -> Config {
     config
 }
 
-/// Hot smoke from a disc above the middle of the floor of the first 32 cells, until `stop`.
+/// Makes a source of hot smoke, a disc above the middle of the floor of the first 32 cells, until `stop`.
 fn source(stop: f32) -> Source {
     let region = Region::disc([16.0 * H, 0.2, 16.0 * H], 0.2, [0.0, 1.0, 0.0], 0.1);
     Source { stop, ..Source::new(region, [3.0, 1.0, 0.0, 400.0]) }
@@ -77,7 +77,7 @@ fn red(solver: &Solver) -> Spread {
 fn a_box_that_needs_not_move_has_the_bits_of_one_that_cannot() {
     let [mut still, mut follows] = [false, true].map(|on| {
         let mut config = config([72, 56, 72], [-20, 0, -20], on);
-        // Free sides hold another pressure than those of a box that stays.
+        // Free sides have another pressure than those of a box that does not move.
         config.follow.free = false;
         solver(config, 9.0)
     });
@@ -86,26 +86,26 @@ fn a_box_that_needs_not_move_has_the_bits_of_one_that_cannot() {
     assert!(bits(&still) == bits(&follows));
 }
 
-/// A box around the source, as large as its margins ask for at first.
+/// Makes a box around the source, as large as its margins require at the start.
 fn small(follow: bool) -> Config {
     config([40, 24, 40], [-4, 0, -4], follow)
 }
 
-/// As [`small`], with little air around the smoke.
+/// Makes a box as [`small`] does, with little air around the smoke.
 fn tight() -> Config {
     let mut config = config([32, 16, 32], [0; 3], true);
     config.follow.margin = 6;
     config
 }
 
-/// A ball that the plume meets, and one that flies past it.
+/// Makes a ball in the plume, and one that flies past it.
 fn solids() -> Vec<Solid> {
     let still = Solid { slip: Slip::None, ..Solid::new(Shape::Sphere { radius: 0.2 }, [0.8, 1.1, 0.9]) };
     let keyframes = vec![(0.0, [0.3, 0.4, 0.2]), (1.0, [0.3, 2.4, 0.2])];
     vec![still, Solid { keyframes, ..Solid::new(Shape::Sphere { radius: 0.15 }, [0.0; 3]) }]
 }
 
-/// Whether a step has moved the box.
+/// Takes a step. Returns whether it has moved the box.
 fn moves(solver: &mut Solver) -> bool {
     let place = |solver: &Solver| (solver.config().dims, solver.config().origin);
     let before = place(solver);
@@ -196,7 +196,7 @@ fn a_resumed_run_and_a_restored_state_go_on_across_moves_with_the_same_bits() {
         let end = bits(&unbroken);
         let ended = unbroken.stats().clone();
         for (step, file) in saved {
-            // Threads do not matter, nor where the box is that takes the state.
+            // Neither the number of threads matters, nor the place of the box that gets the state.
             let mut resumed = make(1);
             resumed.load(Cursor::new(&file)).unwrap();
             advance(&mut resumed, 24 - step);
@@ -253,7 +253,7 @@ fn dabs_and_fills_lie_where_the_scene_has_them() {
     assert_eq!(solver.scalars()[at], [0.0; 4], "the solid is there");
 }
 
-/// A frozen flow is the initial velocity, in new air that of the nearest old air.
+/// A frozen flow is the initial velocity; new air has that of the nearest old air.
 #[test]
 fn a_frozen_wind_carries_smoke_as_far_as_in_a_large_box() {
     let drift = |cells: [usize; 3], follow: bool| {
@@ -271,7 +271,7 @@ fn a_frozen_wind_carries_smoke_as_far_as_in_a_large_box() {
     assert!((0..3).all(|a| (following[a] - large[a]).abs() < 0.01), "{following:?}, not {large:?}");
 }
 
-/// A solid of a temperature heats the air, so the box keeps it.
+/// A solid with a temperature heats the air, so the box does not leave it.
 #[test]
 fn a_warm_solid_at_rest_stays_in_the_box() {
     let mut ball = Solid::new(Shape::Sphere { radius: 0.15 }, [3.0, 0.4, 0.4]);
@@ -311,7 +311,7 @@ fn a_box_with_turbulence_is_full_at_the_same_memory() {
     assert!(cells(1.0) < cells(0.0));
 }
 
-/// A box after 12 steps. `side` is its x_min, `floor` the temperature of its floor [K].
+/// Runs a box for 12 steps. `side` is its x_min, `floor` the temperature of its floor [K].
 fn beside(side: BoundaryCondition, floor: Option<f32>, sources: Vec<Source>) -> Solver {
     let mut config = config([16, 24, 16], [0; 3], true);
     config.sides[0][0] = side;
@@ -323,7 +323,7 @@ fn beside(side: BoundaryCondition, floor: Option<f32>, sources: Vec<Source>) -> 
     solver
 }
 
-/// Its area grows with the box, so the box must not grow with what it gives.
+/// The area of an inflow grows with the box, so the box must not grow with the smoke of the inflow.
 #[test]
 fn a_box_beside_a_smoky_inflow_grows_downstream_only() {
     let inflow = Inflow { velocity: [1.5, 0.0, 0.0], scalars: [1.0, 0.0, 0.0, 30.0] };
@@ -350,7 +350,7 @@ fn a_box_over_a_warm_floor_grows_with_other_smoke_only() {
         stats.left,
         stats.emitted
     );
-    // Without a source nothing counts, and no side moves.
+    // Without a source no smoke counts, and no side moves.
     let still = beside(BoundaryCondition::Open, Some(20.0), vec![]);
     assert_eq!([lengths(&still)[0], lengths(&still)[2]], [16, 16]);
 }

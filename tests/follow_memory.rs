@@ -1,4 +1,5 @@
-//! The memory of a box that follows its smoke, while it moves, in a process of its own: all allocations are counted.
+//! The memory of a box that follows its smoke, while it moves. The test has its own process, because all
+//! allocations are counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use updraft::solver::{
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a block is bytes with which the solver asks whether there is so much memory. It writes to none of them.
+/// Whether a block is a probe of the solver for available memory, which is never written to.
 fn is_question(layout: Layout) -> bool {
     layout.align() == 1 && layout.size() >= 1 << 20
 }
@@ -43,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes in use now, above which the peak is counted from now on.
+/// Starts to count the peak. Returns the bytes in use.
 fn begin() -> usize {
     let now = IN_USE.load(Ordering::Relaxed);
     MOST.store(now, Ordering::Relaxed);
@@ -89,7 +90,7 @@ fn check(name: &str, detail: usize, turbulence: f32, solids: Vec<Solid>) {
     assert!(most < LIMIT + REST, "{name}: {} MiB", most >> 20);
 }
 
-/// Old fields lived while all new ones were made: 73 MiB where 64 was the limit.
+/// Old fields were once kept while all new ones were made: 73 MiB with a limit of 64.
 #[test]
 fn a_box_that_grows_to_its_limit_never_takes_more() {
     let still = Solid::new(Shape::Sphere { radius: 0.2 }, [0.8, 1.1, 0.9]);

@@ -1,4 +1,5 @@
-//! Memory that was freed between blocks in use, in a process of its own: other tests would take and free some at the same time.
+//! Memory that was freed between blocks in use. The test has its own process, because others would allocate
+//! at the same time.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 #[path = "common/resident.rs"]
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use resident::resident;
 use updraft::program::freed_memory::return_every;
 
-/// Size of each block \[bytes\], below those that the allocator maps by themselves.
+/// Size of each block \[bytes\], below that of blocks that the allocator maps separately.
 const BLOCK: usize = 64 << 10;
 const BLOCKS: usize = 4096;
 
@@ -21,7 +22,7 @@ fn memory_freed_between_blocks_in_use_leaves_the_process() {
     let full = resident();
     drop(blocks);
     let kept = resident();
-    // The premise: without help the pins hold it.
+    // Premise: without help the pins keep the memory in the process.
     assert!(kept + BLOCKS * BLOCK / 8 > full, "{full} → {kept} bytes");
     return_every(Duration::from_millis(50)).unwrap();
     let start = Instant::now();

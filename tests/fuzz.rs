@@ -192,7 +192,7 @@ fn pngs_are_taken_or_refused() {
     });
 }
 
-/// Radiance HDR and OpenEXR, as a scene reads them.
+/// Reads Radiance HDR and OpenEXR as a scene does.
 #[test]
 fn environments_are_taken_or_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -123,7 +123,7 @@ fn vast_pictures_texts_and_numbers_of_threads_are_refused_before_they_are_made()
     assert_eq!(files(dir.path()), ["letters.toml"]);
 }
 
-/// Opening a pipe with a name waits for a writer, perhaps for ever.
+/// Opening a named pipe waits for a writer, perhaps forever.
 #[test]
 fn named_pipes_and_devices_are_refused_and_standard_input_is_read() {
     let dir = folder();
@@ -165,7 +165,7 @@ fn pictures_and_fonts_are_refused_in_our_own_words() {
     );
 }
 
-/// A text with the most letters, and sources whose weights together exceed the limit.
+/// Tries a text with the greatest number of letters, and sources whose weights together exceed the limit.
 #[test]
 fn shapes_take_little_memory_and_are_counted() {
     let dir = folder();
@@ -187,7 +187,8 @@ fn shapes_take_little_memory_and_are_counted() {
     assert!(stderr(&few).contains("over the limit of 307 MiB"), "{}", stderr(&few));
 }
 
-/// Limits on the address space from far too little to enough: success, or one line and exit code 1 or 2.
+/// Tries limits on the address space from far too little to enough. Each run succeeds, or ends with one line
+/// and exit code 1 or 2.
 #[test]
 fn running_out_of_memory_is_a_line_and_no_abort() {
     let dir = folder();
@@ -232,7 +233,8 @@ fn a_table_replaces_a_link_as_a_picture_does() {
     assert!(fs::read_to_string(&table).unwrap().lines().count() > 1);
 }
 
-/// Starts a run of 400 frames in a folder where `name` is taken after the first. None if the run was faster.
+/// Starts a run of 400 frames in a folder where another program creates `name` after the first. None if the
+/// run was faster.
 fn overtaken(name: &str) -> Option<(tempfile::TempDir, Child)> {
     let dir = folder();
     let args =
@@ -255,7 +257,7 @@ fn overtaken(name: &str) -> Option<(tempfile::TempDir, Child)> {
 /// Another program creates the file of a later frame during the run.
 #[test]
 fn a_file_that_appears_during_the_run_is_not_overwritten() {
-    // On a busy machine the run may have passed that frame already: try again.
+    // On a busy machine the run may have passed that frame already, so it is tried again.
     let (dir, child) = (0..10).find_map(|_| overtaken("a.0300.png")).expect("a run that was overtaken");
     let taken = dir.path().join("a.0300.png");
     let output = child.wait_with_output().unwrap();
@@ -403,7 +405,7 @@ fn an_ffmpeg_that_misbehaves_neither_hangs_a_run_nor_takes_a_film() {
         ),
         ("exec sleep 60", "took no pictures for 3 s"),
         ("cat >/dev/null; exec sleep 60", "stood still for 3 s"),
-        // As ffmpeg can end on a full disk: with success, and a film without its index.
+        // On a full disk ffmpeg can report success for a film without its index.
         (
             "cat >/dev/null; printf '\\0\\0\\0\\20ftypisom\\0\\0\\0\\0' >\"$out\"; exit 0",
             "a film without its end",

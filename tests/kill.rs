@@ -46,8 +46,8 @@ fn finish(child: Child) {
     succeeded(&child.wait_with_output().expect("the command ends"));
 }
 
-/// Files of a run by name, without those that may differ: the checkpoint, which has the length of stats.csv, and
-/// `scene.toml`, which has the number of threads.
+/// Returns the files of a run by name, without those that may differ: the checkpoint, which has the length of
+/// stats.csv, and `scene.toml`, which has the number of threads.
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = contents(folder);
     assert!(files.remove("checkpoint").is_some() && files.remove("scene.toml").is_some());
@@ -136,7 +136,7 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
     assert_eq!(other.status.code(), Some(2));
     let text = String::from_utf8_lossy(&other.stderr).into_owned();
     assert!(text.contains("another scene, which differs in fluid and smoke"), "{text}");
-    // The command that it named, twice: the second time there is nothing to do.
+    // The command in its message is run twice; the second time the run is complete.
     for said in ["continuing after frame", "run is complete at frame 60"] {
         let output = start(dir.path(), &["simulate", "--resume", "--out", "run"]).wait_with_output();
         let output = output.expect("it ends");

@@ -1,4 +1,5 @@
-//! Large blocks of memory, in a process of its own: other tests leave free blocks behind, which the allocator takes first.
+//! Large blocks of memory. The test has its own process, because others leave free blocks, which the
+//! allocator uses first.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 #[path = "common/resident.rs"]
@@ -15,7 +16,7 @@ fn a_freed_block_leaves_the_process_whatever_was_freed_before() {
     let block = || black_box(vec![1u8; 3 * LARGE]);
     drop(block());
     let before = resident();
-    // Without the call the second block lies in the heap, below what is allocated after it.
+    // Without the call the second block lies in the heap, below later allocations.
     let (second, pin) = (block(), black_box(vec![1u8; 4096]));
     let with = resident();
     drop(second);

@@ -42,7 +42,7 @@ fn bench_compares_with_an_earlier_one() {
     assert!(table.lines().nth(1).is_some_and(|row| row.ends_with('x')), "{table}");
 }
 
-/// `--render` ignored every override, also of unknown keys, and a list of threads.
+/// `--render` once ignored every override, also of unknown keys, and a list of threads.
 #[test]
 fn bench_refuses_overrides_without_an_effect() {
     let dir = folder();

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::command::{done, files, folder, refused, stderr, succeeded, updraft, words};
 use updraft::npz::Array;
 
-/// Finer smoke through the flow in `dir`/run, in one go and in two, from frames that begin with 0 and with 1.
+/// Compares finer smoke through the flow in `dir`/run in one run and in two, from frames that begin with 0
+/// and with 1.
 fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     let detail = |more: &[&str]| updraft(dir, &[&["detail", "run", "-q", "--frames"], more].concat());
     succeeded(&detail(&["1-6", "--out", "whole"]));
@@ -29,7 +30,7 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     }
     let lines = |out: &str| std::fs::read_to_string(dir.join(out).join("stats.csv")).unwrap().lines().count();
     assert_eq!(lines("whole"), lines("parts"));
-    // From the start, whose velocity is in no frame.
+    // No frame has the velocity of the start.
     std::fs::remove_file(dir.join("run/fields.0000.npz")).unwrap();
     succeeded(&detail(&["0-0", "--out", "start", "--checkpoint-every", "1"]));
     succeeded(&detail(&["6-6", "--out", "start", "--resume"]));
@@ -49,7 +50,7 @@ fn run(dir: &Path, more: &[&str]) {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// Contents of all files of a folder.
+/// Returns the contents of all files of a folder.
 fn contents(folder: &Path) -> Vec<Vec<u8>> {
     files(folder).iter().map(|name| std::fs::read(folder.join(name)).unwrap()).collect()
 }
@@ -65,7 +66,8 @@ fn replace(dir: &Path, frame: u32, numbers: &[(&str, f64)], speed: f32) {
     updraft::npz::write(std::fs::File::create(path).unwrap(), numbers, arrays).unwrap();
 }
 
-/// Such a run was refused only after scene, statistics and a frame were written, so that a second try found them.
+/// Such a run was once refused only after scene, statistics and a frame were written, so that a second try
+/// found them.
 #[test]
 fn a_run_without_the_velocity_of_its_box_is_refused_before_any_file() {
     let dir = folder();
@@ -80,7 +82,7 @@ fn a_run_without_the_velocity_of_its_box_is_refused_before_any_file() {
     assert_eq!(files(dir.path()), ["run"]);
 }
 
-/// They contradicted the stored air without a word; `domain.detail` of 2 with `--up 2` became 4 or 2.
+/// Such overrides once contradicted the stored air silently; `domain.detail` of 2 with `--up 2` became 4 or 2.
 #[test]
 fn overrides_that_change_the_air_are_refused() {
     let dir = folder();
@@ -110,7 +112,8 @@ fn overrides_that_change_the_air_are_refused() {
     assert!(scene.contains("detail = 2") && scene.contains("strength = 0.5"), "{scene}");
 }
 
-/// They were taken, had no effect on any byte of the smoke, and stood in the scene of the finer run.
+/// Such overrides were once taken and written to the scene of the finer run, although they changed no byte of
+/// the smoke.
 #[test]
 fn overrides_that_act_on_the_air_alone_are_refused() {
     let dir = folder();
@@ -162,7 +165,7 @@ fn a_frame_of_another_run_is_refused() {
     assert_eq!(files(dir.path()), ["run"], "before any file");
 }
 
-/// Only npz frames were checked: the air of another run moved the smoke without a word.
+/// Once only npz frames were checked, and the air of another run moved the smoke silently.
 #[test]
 fn a_volume_of_another_run_is_refused() {
     let dir = folder();
@@ -195,7 +198,7 @@ fn a_volume_of_another_run_is_refused() {
     succeeded(&detail());
 }
 
-/// Its air counted as at rest where there was no smoke, without a word.
+/// Without smoke the air of such a run once silently counted as at rest.
 #[test]
 fn volumes_without_the_velocity_of_clear_air_are_warned_of() {
     let dir = folder();
@@ -217,7 +220,7 @@ fn volumes_without_the_velocity_of_clear_air_are_warned_of() {
     }
 }
 
-/// The messages name arguments of the command, where they named keys that nobody had written.
+/// The messages name arguments of the command. Once they named keys that the user had not written.
 #[test]
 fn finer_smoke_that_has_no_turbulence_says_which_argument_to_change() {
     let dir = folder();
@@ -239,7 +242,7 @@ fn finer_smoke_that_has_no_turbulence_says_which_argument_to_change() {
     refused(&output, "fields.0000.npz has no `u`; write it by `updraft detail RUN --fields temperature,red");
 }
 
-/// Air at 1e30 m/s took hours, and its statistics were no numbers.
+/// Air at 1e30 m/s once took hours, and its statistics were not finite.
 #[test]
 fn a_velocity_that_no_scene_could_begin_with_is_refused() {
     let dir = folder();

@@ -58,7 +58,7 @@ fn moving_pictures_hold_every_frame() {
     assert_eq!(files(dir.path()), ["a.apng", "a.gif", "a.mp4", "a.webm"]);
 }
 
-/// Channels of a linear picture by name.
+/// Reads the channels of a linear picture by name.
 fn exr_channels(path: &Path, size: [usize; 2]) -> impl Fn(&str) -> Vec<f32> + use<> {
     let read = exr::prelude::read_first_flat_layer_from_file(path).expect("an EXR").layer_data;
     assert_eq!([read.size.x(), read.size.y()], size);
@@ -129,7 +129,7 @@ fn scattering_is_chosen_by_name() {
     assert!((multiple / traced - 1.0).abs() < 0.15 && multiple != traced, "{means:?}");
 }
 
-/// They were taken and ignored; those of the box gave other sides to the same smoke.
+/// Such overrides were once taken and ignored; those of the box gave the same smoke other sides.
 #[test]
 fn pictures_of_a_finished_run_refuse_overrides_of_its_flow() {
     let dir = folder();
@@ -174,7 +174,7 @@ fn pictures_of_a_finished_run_refuse_overrides_of_its_flow() {
     succeeded(&render("render={exposure=1, floor=false}"));
 }
 
-/// They were rendered as if they were of this box, this size and this instant.
+/// Such frames were once rendered as if they had this box, this size and this instant.
 #[test]
 fn pictures_of_frames_of_another_run_are_refused() {
     let dir = folder();

@@ -1,4 +1,4 @@
-//! The command as tests run it, and what it said.
+//! Running the command in tests, and its output.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The command in a folder.
+/// Makes the command in a folder.
 pub fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = program(env!("CARGO_BIN_EXE_updraft"), folder);
     command.args(args);
     command
 }
 
-/// A program in a folder, without a display and without the settings of whoever runs the tests.
+/// Makes a program in a folder, without a display and without the user's settings.
 pub fn program(name: &str, folder: &Path) -> Command {
     let mut command = Command::new(name);
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder);
@@ -36,7 +36,7 @@ pub fn done(folder: &Path, args: &[&str]) -> Output {
     output
 }
 
-/// Starts the command, whose standard error is kept.
+/// Starts the command with its standard error captured.
 pub fn start(folder: &Path, args: &[&str]) -> Child {
     let mut command = command(folder, args);
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command starts")
@@ -49,7 +49,7 @@ pub fn signal(child: &Child, name: &str) {
     assert!(sent.expect("a shell").success(), "{name} was not sent");
 }
 
-/// Waits up to two minutes until something is there.
+/// Waits up to two minutes until `is_there` holds.
 #[track_caller]
 pub fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -59,7 +59,7 @@ pub fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// The arguments of a command line, which stand between blanks.
+/// Splits a command line into its arguments at blanks.
 pub fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
@@ -93,7 +93,7 @@ pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// The names in a folder, hidden ones too, in order.
+/// Returns the names in a folder, also hidden ones, in order.
 pub fn files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> =
@@ -102,7 +102,7 @@ pub fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The files of a folder, hidden ones too; `stats.csv` without wall times.
+/// Returns the files of a folder, also hidden ones; `stats.csv` without wall times.
 pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let read = |name: String| {
         let mut bytes = std::fs::read(folder.join(&name)).expect("a file");
@@ -114,7 +114,7 @@ pub fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files(folder).into_iter().map(read).collect()
 }
 
-/// A table without the wall times of the stages.
+/// Returns a table without the wall times of the stages.
 fn without_times(table: &str) -> String {
     let names: Vec<&str> = table.lines().next().unwrap_or("").split(',').collect();
     let row = |line: &str| {

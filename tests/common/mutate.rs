@@ -76,7 +76,7 @@ pub fn mutated(seed: &[u8], others: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> 
                 }
             }
         }
-        // Endless growth would only test patience.
+        // Unlimited growth would only take time.
         bytes.truncate(200_000);
     }
     bytes
