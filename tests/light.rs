@@ -1,9 +1,12 @@
-//! The marched light against traced light paths: thin to dense smoke, with and without forward scattering, dark and bright,
-//! under suns from side, back and front and under a sky alone, in three shapes. `docs/light.md` has the table.
+//! Compares the light of ray marching with path tracing: thin to dense smoke, with and without forward
+//! scattering, dark and bright, under suns from side, back and front and under a sky alone, in three shapes.
+//! `docs/light.md` has the table.
 //!
-//! `cargo test --release --test light -- --ignored --nocapture` prints it, for files. With `LIGHT_LINEAR` set, smoke and light are read
-//! linearly, as in moving pictures. With `LIGHT_TRUTH` set to a folder, traced pictures are kept there and read again. `LIGHT_CASES`
-//! chooses cases by parts of their names, as "ball back 25", separated by commas. With `LIGHT_ONCE` only light scattered once is measured.
+//! `cargo test --release --test light -- --ignored --nocapture` prints the table for pictures of files. With
+//! `LIGHT_LINEAR` set, smoke and light are interpolated linearly, as in moving pictures. With `LIGHT_TRUTH`
+//! set to a folder, traced pictures are kept there and read again. `LIGHT_CASES` chooses cases by parts of
+//! their names, such as "ball back 25", separated by commas. With `LIGHT_ONCE` only single scattering is
+//! measured.
 
 use std::path::PathBuf;
 
@@ -23,7 +26,7 @@ const ALBEDO: [f32; 3] = [0.9, 0.99, 1.0];
 const SHAPES: [&str; 3] = ["ball", "plume", "slab"];
 const LIGHTS: [&str; 4] = ["side", "back", "front", "sky"];
 
-/// One picture.
+/// A picture to compare.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     shape: &'static str,
@@ -32,7 +35,8 @@ struct Case {
     g: f32,
 }
 
-/// Mean of a picture over that of the truth, and the RMS of the difference of blocks over the mean of the truth.
+/// The mean of a picture over that of the reference, and the RMS of the difference of blocks over the mean of
+/// the reference.
 #[derive(Clone, Copy, Debug)]
 struct Off {
     mean: f32,
@@ -99,22 +103,22 @@ fn camera() -> Camera {
     }
 }
 
-/// Radiance of each pixel, and alpha.
+/// Renders a picture: the radiance of each pixel, and alpha.
 fn picture(renderer: &mut CpuRenderer, snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
     let camera = camera();
     let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
     renderer.render_linear(snapshot, &view, [SIZE; 2], &|_| ()).unwrap().rgba
 }
 
-/// A renderer that reads smoke and light by splines, as for files, or linearly.
+/// Returns a renderer that interpolates smoke and light by splines, as for files, or linearly.
 fn renderer(splines: bool) -> CpuRenderer {
     let mut renderer = CpuRenderer::new();
     renderer.set_quality(Quality { splines, fine_light: splines, ..Quality::FINAL });
     renderer
 }
 
-/// Two traced pictures of which the noise has nothing in common: the halves of twice as wide a one would share their
-/// seeds, so the second is a frame later.
+/// Returns two traced pictures with independent noise. The halves of a picture twice as wide would share
+/// their seeds, so the second one is of the next frame.
 fn truth(snapshot: &Snapshot, case: Case, splines: bool, orders: u32, paths: u32) -> [Vec<[f32; 4]>; 2] {
     let Case { shape, light, extinction, g } = case;
     let name = format!("{shape}-{light}-{extinction}-{g}-{splines}-{orders}-{paths}");
@@ -142,7 +146,7 @@ fn two_traced(
     paths: u32,
 ) -> [Vec<[f32; 4]>; 2] {
     let traced = |paths| Look { scattering: Scattering::Traced, paths, ..look.clone() };
-    // The first paths of 2 n are those of n.
+    // A picture of 2 n paths begins with the n paths of the first one.
     let one = picture(renderer, snapshot, &traced(paths));
     let both = picture(renderer, snapshot, &traced(2 * paths));
     let other =
@@ -187,7 +191,7 @@ fn blocks_with_smoke(image: &[[f32; 4]]) -> Vec<usize> {
     (0..(across * across) as usize).filter(shows).collect()
 }
 
-/// Smoke that absorbs nothing, in light that is the same from everywhere, sends as much as it hides.
+/// Smoke that absorbs nothing, in light that is the same from everywhere, scatters as much light as it hides.
 #[test]
 fn a_white_furnace_keeps_its_light() {
     for (name, extinction, g) in ["ball", "plume"]
@@ -202,7 +206,7 @@ fn a_white_furnace_keeps_its_light() {
     }
 }
 
-/// A few cases of the table, with the bounds of all.
+/// A few cases of the table, with the bounds of the whole table.
 #[test]
 fn smoke_is_as_bright_as_traced() {
     for (light, g) in [("side", 0.0), ("front", 0.6), ("sky", 0.6)] {
@@ -217,9 +221,10 @@ fn smoke_is_as_bright_as_traced() {
     }
 }
 
-/// A narrow phase function, as files show it: means of 0.99 to 1.05. With mean radiance and net flux in place of the ordinates towards the
-/// eye, and one smooth lobe for the first scattering of the sun, they were 1.12 to 1.14. From behind 1.01; 1.07 with light that does not
-/// spread when it is scattered forward.
+/// A narrow phase function in pictures of files: the means are 0.99 to 1.05, and 1.01 from behind. They were
+/// once 1.12 to 1.14, with mean radiance and net flux in place of the ordinates towards the camera and one
+/// smooth lobe for single scattering of the sun, and 1.07 from behind with light that did not spread when it
+/// was scattered forward.
 #[test]
 fn smoke_that_scatters_forward_is_as_bright_as_traced() {
     for (name, light, extinction) in
@@ -236,8 +241,8 @@ fn smoke_that_scatters_forward_is_as_bright_as_traced() {
     }
 }
 
-/// Dense smoke in fine light, at one albedo: a slab that scatters forward from the front (0.99), and a ball under a sky (0.9). Without fine
-/// light the means are 1.14 and 0.80.
+/// Dense smoke in fine light, at one albedo: a slab that scatters forward under a sun from the front (a mean
+/// of 0.99), and a ball under a sky (0.9). Without fine light the means are 1.14 and 0.80.
 #[test]
 fn fine_light_in_dense_smoke_is_as_bright_as_traced() {
     for (name, light, g, channel) in [("slab", "front", 0.8, 1), ("ball", "sky", 0.0, 0)] {
@@ -250,7 +255,7 @@ fn fine_light_in_dense_smoke_is_as_bright_as_traced() {
     }
 }
 
-/// Light that is scattered once, against paths that end after one scattering.
+/// Single scattering, compared with paths that end after one scattering.
 #[test]
 fn light_scattered_once_is_as_bright_as_traced() {
     for (name, light, extinction) in [("plume", "side", 25.0), ("ball", "back", 6.0)] {
@@ -262,8 +267,9 @@ fn light_scattered_once_is_as_bright_as_traced() {
     }
 }
 
-/// Light that is scattered once, from suns and from a sky and a ground, as files read it. With fourteen directions the ball and the
-/// slab under a sky were 1.15 and 1.04 of traced, with depths along columns the ball and the plume before the sun were 1.05 and 1.07.
+/// Single scattering from suns and from a sky and a ground, in pictures of files. With fourteen directions
+/// the ball and the slab under a sky were once 1.15 and 1.04 of traced. With depths along columns the ball
+/// and the plume before the sun were 1.05 and 1.07.
 #[test]
 fn light_scattered_once_in_files_is_as_bright_as_traced() {
     for (name, light, extinction, g, local) in [
@@ -280,8 +286,8 @@ fn light_scattered_once_in_files_is_as_bright_as_traced() {
     }
 }
 
-/// Light that is scattered once in cells of 1.6 optical depths, as files read it: means of 0.99 and 1.00. With depths of the sun that are
-/// linear between points they were 0.57 and 0.68.
+/// Single scattering in cells of 1.6 optical depths, in pictures of files: means of 0.99 and 1.00. They were
+/// once 0.57 and 0.68, with the sun's depths interpolated linearly.
 #[test]
 fn light_turns_within_dense_cells() {
     for (name, light, mean, local) in [("ball", "back", 0.04, 0.10), ("slab", "side", 0.04, 0.10)] {
@@ -293,8 +299,8 @@ fn light_turns_within_dense_cells() {
     }
 }
 
-/// A ball is as bright in a larger box and with fewer points of light. With fractions of a cell between points it was 0.83 to 1.09 in files,
-/// and 0.40 with cubes of light that held no point.
+/// A ball is as bright in a larger box and with fewer points of light. It was once 0.83 to 1.09 in files,
+/// with fractions of a cell between points, and 0.40 with cubes of light that held no point.
 #[test]
 fn a_ball_in_a_larger_box_is_as_bright() {
     let h = 0.03;
@@ -327,8 +333,9 @@ fn a_ball_in_a_larger_box_is_as_bright() {
     }
 }
 
-/// The mirror image of a scene has the mirrored picture, whatever the number of cubes along x is a multiple of. Columns of the floor beside
-/// the box repeated the last within it, in the shadow of the smoke: parts of the ball were 0.89 of their mirror image.
+/// The mirror image of a scene has the mirrored picture, for any number of cubes along x. Columns of the
+/// floor beside the box once repeated the last one within it, in the shadow of the smoke: parts of the ball
+/// were 0.89 of their mirror image.
 #[test]
 fn a_mirrored_scene_has_a_mirrored_picture() {
     for cells in [33, 40] {
@@ -353,7 +360,7 @@ fn a_mirrored_scene_has_a_mirrored_picture() {
     }
 }
 
-/// The ball in the light of a picture of the whole sphere.
+/// Returns the look of the ball in the light of an environment.
 fn in_environment(extinction: f32, of: impl Fn([f32; 3]) -> f32) -> Look {
     let (width, height) = (256, 128);
     let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
@@ -364,7 +371,7 @@ fn in_environment(extinction: f32, of: impl Fn([f32; 3]) -> f32) -> Look {
     Look { sun: [0.0; 3], environment, ..look(case) }
 }
 
-/// A white environment is a white furnace, marched and traced.
+/// A white environment is a white furnace for ray marching and for path tracing.
 #[test]
 fn a_white_environment_keeps_its_light() {
     let snapshot = shape("ball");
@@ -378,7 +385,7 @@ fn a_white_environment_keeps_its_light() {
     }
 }
 
-/// A wide bright part of an environment on one side: the mean within 8 % of traced.
+/// An environment with a wide bright part on one side: the mean is within 8 % of traced.
 #[test]
 fn an_environment_lights_smoke_as_traced() {
     let snapshot = shape("ball");
@@ -388,7 +395,7 @@ fn an_environment_lights_smoke_as_traced() {
     off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1).within("environment", 0.08, 0.2);
 }
 
-/// A small sun in an environment, once spread over harmonics that cast no shadow.
+/// A small sun in an environment casts a shadow. It was once spread over harmonics that cast none.
 #[test]
 fn a_sun_in_an_environment_lights_as_traced_and_casts_a_shadow() {
     let snapshot = shape("ball");
@@ -401,7 +408,7 @@ fn a_sun_in_an_environment_lights_as_traced_and_casts_a_shadow() {
     off(&marched, &two_traced(&mut renderer, &snapshot, &lit, 32), 1).within("sun", 0.05, 0.12);
 }
 
-/// Lights around a ball of smoke, by name.
+/// Returns lights around a ball of smoke, by name.
 fn lights() -> [(&'static str, Emitter); 5] {
     let target = [0.5; 3];
     [
@@ -416,8 +423,8 @@ fn lights() -> [(&'static str, Emitter); 5] {
     ]
 }
 
-/// Each further light alone, at albedo 0.99: the mean within 4 % of traced, local errors within 18 %, and within 20 and 36 % for one in
-/// the smoke.
+/// Each further light alone, at albedo 0.99: the mean is within 6 % of traced and local errors within 18 %,
+/// for a light in the smoke within 20 and 36 %.
 #[test]
 fn further_lights_are_as_bright_as_traced() {
     let snapshot = shape("ball");
@@ -430,14 +437,15 @@ fn further_lights_are_as_bright_as_traced() {
             let mut renderer = CpuRenderer::new();
             let marched = picture(&mut renderer, &snapshot, &of);
             let traced = two_traced(&mut renderer, &snapshot, &of, 16);
-            // A light within dense smoke is no point, and light that is scattered forward close to it is left out.
+            // A light within dense smoke is not a point in the light volume, and light scattered forward
+            // close to it is left out.
             let [mean, local] = if name == "point within" { [0.2, 0.36] } else { [0.06, 0.18] };
             off(&marched, &traced, 1).within(&format!("{name}, {extinction} 1/m, g {g}"), mean, local);
         }
     }
 }
 
-/// A further sun gives what the sun gives.
+/// A further sun gives the same light as the sun.
 #[test]
 fn a_further_sun_is_a_sun() {
     let case = Case { shape: "plume", light: "side", extinction: 25.0, g: 0.3 };
@@ -456,7 +464,7 @@ fn a_further_sun_is_a_sun() {
     assert!((sum(&other) / sum(&one) - 1.0).abs() < 0.02 && off < 0.03, "{off}");
 }
 
-/// The whole table: light scattered once, then all of it at three albedos.
+/// The whole table: single scattering, then all orders at three albedos.
 #[test]
 #[ignore = "minutes: a table, not a check"]
 fn table_of_all_cases() {

@@ -1,4 +1,4 @@
-//! A scene and its mirror image develop alike: no axis has a preferred direction, and rounding decides
+//! A scene and its mirror image develop alike. No axis has a preferred direction, and rounding decides
 //! nothing at solids.
 
 mod common;
@@ -24,7 +24,7 @@ struct Scene {
     source: Option<[f32; 3]>,
 }
 
-/// Mirrors a coordinate at the middle, if `flip` is its axis.
+/// Mirrors the coordinate of the axis `flip` at the middle, if there is one.
 fn turned(p: [f32; 3], flip: Option<usize>) -> [f32; 3] {
     [0, 1, 2].map(|a| if flip == Some(a) { CELLS[a] as f32 * H - p[a] } else { p[a] })
 }
@@ -41,13 +41,13 @@ impl Scene {
         scene
     }
 
-    /// Runs some steps from a start that is mirrored too. Also returns the initial smoke \[m³\].
+    /// Runs some steps from an initial state that is mirrored too. Also returns the initial smoke \[m³\].
     fn run(&self, flip: Option<usize>, threads: usize) -> (Solver, f64) {
         let time = TimeControl { cfl: 2.0, max_substeps: 8 };
         let config = Config { time, tolerance: 1e-6, threads, ..config(CELLS, H, self.sides, self.scheme) };
         let lift = if flip == Some(1) { -0.03 } else { 0.03 };
         let params = Params { heat_buoyancy: lift, viscosity: self.viscosity, ..inert() };
-        // No surface of the source lies along the grid: samples decide how much of a cell it covers.
+        // No surface of the source lies along the grid, since samples decide how much of a cell it covers.
         let source = |place| Source::new(Region::sphere(place, 0.0971), [3.0, 0.0, 0.0, 60.0]);
         let mut solver = Solver::new(config, params, self.source.map(source).into_iter().collect()).unwrap();
         solver.set_solids(self.solids.clone()).unwrap();
@@ -66,7 +66,7 @@ impl Scene {
         (solver, before)
     }
 
-    /// Deviation of the mirror image of a run: smoke and heat relative to their maxima.
+    /// Returns the deviation of the mirror image of a run: smoke and heat relative to their maxima.
     fn off(&self, axis: usize) -> [f32; 2] {
         let (here, there) = (self.run(None, 2).0, self.mirrored(axis).run(Some(axis), 2).0);
         let (mut off, mut most) = ([0.0f32; 2], [0.0f32; 2]);
@@ -83,7 +83,7 @@ impl Scene {
     }
 }
 
-/// A length \[m\]; every other one is round, so that many surfaces lie along the grid.
+/// Draws a length \[m\]. Every second one is round, so that many surfaces lie along the grid.
 fn length(range: std::ops::Range<f32>) -> impl Strategy<Value = f32> {
     (range, any::<bool>()).prop_map(|(x, round)| if round { (x / 0.025).round() * 0.025 } else { x })
 }
@@ -93,7 +93,7 @@ fn place() -> impl Strategy<Value = [f32; 3]> {
     (along(0), along(1), along(2)).prop_map(|(x, y, z)| [x, y, z])
 }
 
-/// A body of `shape` that moves between two positions at most 0.2 m apart along each axis.
+/// Draws a body of `shape` that moves between two positions at most 0.2 m apart along each axis.
 fn moving(shape: impl Strategy<Value = Shape>) -> impl Strategy<Value = Solid> {
     let by = (length(-0.2..0.2), length(-0.2..0.2), length(-0.2..0.2));
     (shape, place(), by, any::<bool>()).prop_map(|(shape, from, by, slips)| {
@@ -103,7 +103,7 @@ fn moving(shape: impl Strategy<Value = Shape>) -> impl Strategy<Value = Solid> {
     })
 }
 
-/// A cylinder from floor to ceiling.
+/// Draws a cylinder from floor to ceiling.
 fn pillar() -> impl Strategy<Value = Solid> {
     let height = CELLS[1] as f32 * H;
     let shape = length(0.08..0.2).prop_map(move |radius| Shape::Cylinder { radius, height });
@@ -142,7 +142,8 @@ fn scene(solids: impl Strategy<Value = Vec<Solid>>) -> impl Strategy<Value = Sce
     )
 }
 
-/// The same scenes each time: rounding at the very edge of a case could make two images differ.
+/// Configures the tests to take the same scenes each time, since rounding at the very edge of a case could
+/// make two images differ.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -164,7 +165,8 @@ proptest! {
         prop_assert!(off.iter().all(|&off| off < 1e-4), "smoke and heat are off by {off:?}");
     }
 
-    /// Of 300 other scenes about one in thirty is off by up to 0.6 %: where bodies overlap and a surface lies along the grid.
+    /// Of 300 other scenes about one in thirty deviates by up to 0.6 %, where bodies overlap and a surface
+    /// lies along the grid.
     #[test]
     fn bodies_that_move_through_each_other_have_a_mirror_image(
         scene in scene(prop::collection::vec(body(), 2)),
@@ -174,7 +176,7 @@ proptest! {
         prop_assert!(off.iter().all(|&off| off < 1e-4), "smoke and heat are off by {off:?}");
     }
 
-    /// Also where solids meet each other and the walls, for any number of threads.
+    /// A box keeps its smoke also where solids meet each other and the walls, for any number of threads.
     #[test]
     fn a_sealed_box_with_bodies_that_move_keeps_its_smoke(
         scene in scene(prop::collection::vec(body(), 1..4)),
@@ -188,7 +190,8 @@ proptest! {
     }
 }
 
-/// A blade of finer smoke at 45° splits cells into halves of the same size: neither may be the one that the flow passes.
+/// A blade in finer smoke at 45° splits cells into halves of the same size. Neither half may be preferred for
+/// the flow.
 #[test]
 fn a_blade_along_the_diagonals_of_cells_has_a_mirror_image() {
     let extent = CELLS.map(|n| n as f32 * H);

@@ -1,4 +1,4 @@
-//! A program that uses the library gets a typed error, or the documented effect, for each call that makes no sense.
+//! A program that uses the library gets a typed error, or the documented effect, for each invalid call.
 
 use std::io::Cursor;
 use std::sync::{Arc, mpsc};
@@ -23,7 +23,7 @@ fn solver(config: Config) -> Solver {
     Solver::new(config, Params::default(), vec![]).unwrap()
 }
 
-/// The documented place of a cell, with any detail.
+/// An edited cell is at its documented place for any detail.
 #[test]
 fn an_edited_cell_of_finer_smoke_is_the_one_at_smoke_layout() {
     for detail in [1, 2, 3] {
@@ -39,7 +39,7 @@ fn an_edited_cell_of_finer_smoke_is_the_one_at_smoke_layout() {
     }
 }
 
-/// Programs copy what they read: none of the pages shows smoke in the layout of the velocity.
+/// Programs copy from the pages, so none of them indexes smoke by the layout of the velocity.
 #[test]
 fn pages_and_examples_index_smoke_by_its_own_layout() {
     let pages = [
@@ -56,14 +56,14 @@ fn pages_and_examples_index_smoke_by_its_own_layout() {
     }
 }
 
-/// Fails unless `done` is an error whose text has `part`.
+/// Asserts that `done` is an error whose text contains `part`.
 #[track_caller]
 fn refused<T, E: std::fmt::Display>(done: Result<T, E>, part: &str) {
     let error = done.map(drop).map_err(|error| error.to_string()).expect_err("it was accepted");
     assert!(error.contains(part), "{error}");
 }
 
-/// The status of a worker once `holds`.
+/// Returns the status of a worker once `holds` is true for it.
 fn status(worker: &mut Worker, woken: &mpsc::Receiver<()>, holds: impl Fn(&Status) -> bool) -> Status {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
@@ -238,7 +238,7 @@ fn a_box_that_no_flow_can_satisfy_is_refused() {
     }
 }
 
-/// A velocity or a temperature that is the same everywhere.
+/// A uniform velocity or temperature.
 #[derive(Debug)]
 struct Even(usize, f32);
 

@@ -1,4 +1,5 @@
-//! Files and probes of a box that has moved, beside those of one that stays: both say where in the scene each value lies.
+//! Compares files and probes of a box that has moved with those of a fixed one. Both give each value its
+//! place in the scene.
 
 use std::io::Cursor;
 
@@ -10,10 +11,11 @@ use updraft::vdb::Reader;
 use updraft::volume::{Frame, Up, VdbOptions, write_vdb, write_vti};
 
 const H: f32 = 0.05;
-/// Cells of the box that stays, which begins at cell (0, 0, 0).
+/// Cells along each axis of the fixed box, which begins at cell (0, 0, 0).
 const STAYS: usize = 80;
 
-/// A ball of smoke and heat in the upper corner of a box, in a given flow that hardly has time to move it.
+/// Returns a solver with a ball of smoke and heat in the upper corner of a box, in a prescribed flow that
+/// hardly moves it.
 fn ball(follow: bool, detail: usize) -> Solver {
     let mut config = Config::new(Dims::new([STAYS; 3]).unwrap(), H);
     config.sides = [[BoundaryCondition::Open; 2]; 3];
@@ -29,7 +31,7 @@ fn ball(follow: bool, detail: usize) -> Solver {
     solver
 }
 
-/// Both boxes, of which the second has moved.
+/// Returns the fixed box and the one that has moved.
 fn both(detail: usize) -> [Solver; 2] {
     let solvers = [false, true].map(|follow| ball(follow, detail));
     let origin = solvers[1].config().origin;
@@ -72,7 +74,7 @@ fn a_vdb_file_of_a_box_that_has_moved_has_its_voxels_in_place() {
     }
 }
 
-/// Cells, origin and spacing of a vti file, and the values of its first array.
+/// Reads the cells, origin and spacing of a vti file, and the values of its first array.
 fn image(file: &[u8]) -> ([usize; 3], [f64; 4], Vec<f32>) {
     let raw = file.windows(3).position(|bytes| bytes == b">\n_").unwrap() + 3;
     let head = std::str::from_utf8(&file[..raw]).unwrap();
@@ -134,7 +136,7 @@ fn probes_of_a_box_that_has_moved_measure_in_the_same_places() {
             }
             assert!(stays.iter().any(|reading| reading.values[0] > 1.0), "no smoke at {place:?}");
         }
-        // A mean over a plane times its area is the same wherever the box ends.
+        // A mean over a plane times its area does not depend on the extent of the box.
         for (axis, at) in [(0, 2.2), (1, 1.9), (2, 2.1)] {
             let means = read(&Probe::new("probe", &fields[..2], ProbePlace::Plane { axis, at }));
             let area =

@@ -1,4 +1,4 @@
-//! The terms of the equation, one by one.
+//! Tests the terms of the equation one by one.
 
 mod common;
 
@@ -14,7 +14,7 @@ use updraft::solver::{
 const OPEN_ALONG_X: BoundaryConditions =
     [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
 
-/// A box open along x with a wind of 1 m/s and the given smoke.
+/// Returns a box open along x with a wind of 1 m/s and the given smoke.
 fn wind(
     cells: [usize; 3],
     h: f32,
@@ -49,7 +49,7 @@ fn linear_fields_are_advected_exactly() {
     }
 }
 
-/// L1 error of a smooth bump advected by a quarter of the box, 0.4 cells a step.
+/// Returns the L1 error of a smooth bump advected by a quarter of the box, 0.4 cells a step.
 fn translation_error(n: usize, scheme: Advection) -> f64 {
     let h = 1.0 / n as f32;
     let bump = |x: f32| (-(x / 0.1).powi(2)).exp();
@@ -152,7 +152,7 @@ fn skipping_empty_bricks_changes_no_bit() {
     ];
     for (sides, scheme) in boxes.into_iter().flat_map(|b| SCHEMES.map(|scheme| (b, scheme))) {
         let run = |dense: bool| {
-            // It starts in a box that is known to be empty.
+            // The run starts in a box that is known to be empty.
             let source = Source {
                 velocity: None,
                 start: 0.12,
@@ -164,7 +164,7 @@ fn skipping_empty_bricks_changes_no_bit() {
                 Solver::new(config([50, 40, 33], 0.03, sides, scheme), params, vec![source]).unwrap();
             for _ in 0..12 {
                 if dense {
-                    // An empty dab: the solver must search all bricks again.
+                    // After a dab, even an empty one, the solver must search all bricks again.
                     solver
                         .dab(&Dab {
                             center: [0.0; 3],
@@ -202,7 +202,7 @@ fn smoke_that_crosses_the_box_keeps_its_mass_to_rounding() {
     }
 }
 
-/// Cells, faces and a full step under the mirror x → L − x.
+/// Mirrors the cells, the faces and a full step by x → L − x.
 #[test]
 fn mirrored_input_gives_mirrored_output() {
     let n = 18;
@@ -288,7 +288,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     }
 }
 
-/// A closed box with a hot, coloured ball in the middle, after a short while.
+/// Runs a closed box with a hot, coloured ball in the middle for a short while.
 fn ball(params: Params) -> Solver {
     let mut solver = Solver::new(
         config([24, 32, 24], 0.05, all(BoundaryCondition::Closed), Advection::MacCormack),
@@ -334,7 +334,7 @@ fn each_colour_and_heat_follow_their_buoyancy() {
 
 #[test]
 fn heat_lifts_relative_to_the_chosen_ambient() {
-    // A chimney, warm on one side: relative to the mean of both, one side rises as the other sinks.
+    // A chimney is warm on one side. Relative to the mean of both sides, one rises as the other sinks.
     let sides =
         [[BoundaryCondition::Closed; 2], [BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2]];
     let speed = |ambient: Ambient| {
@@ -350,7 +350,7 @@ fn heat_lifts_relative_to_the_chosen_ambient() {
     assert!(none[0] + none[1] > 2.0 * mean[0], "all of it rises: {none:?}");
 }
 
-/// Against gravity, for any direction of it.
+/// Heat lifts the air against gravity, for any direction of gravity.
 #[test]
 fn heat_lifts_along_any_direction() {
     let up = [0.6, 0.0, -0.8];
@@ -403,8 +403,9 @@ fn decay_is_exponential_and_does_not_depend_on_the_step() {
     }
 }
 
-/// Smoke and heat that rise from an inflow at 1 m/s decay as exp(−k y): a column of air with a profile that does not change. Decay of a whole
-/// step in the step in which they enter left 81 % of them at 12 steps a second.
+/// Smoke and heat that rise from an inflow at 1 m/s decay as exp(−k y), in a column of air with a constant
+/// profile. They once decayed by a whole step in the step in which they enter, which left 81 % of them at 12
+/// steps a second.
 #[test]
 fn smoke_of_an_inflow_decays_while_it_is_inside() {
     const CELLS: usize = 16;
@@ -441,7 +442,7 @@ fn smoke_of_an_inflow_decays_while_it_is_inside() {
             smoke: [smoke(rates[0]), smoke(rates[1]), smoke(rates[2])],
             ..inert()
         };
-        // Less than a cell, more than one, and more than the sweeps take at once.
+        // Courant numbers below one, above one, and above the limit of a sweep.
         for dt in [1.0 / 24.0, 1.0 / 12.0, 0.3] {
             if dt > 0.1 && scheme != Advection::Conservative {
                 continue;
@@ -474,7 +475,8 @@ fn smoke_of_an_inflow_decays_while_it_is_inside() {
     }
 }
 
-/// In steps in which all of it decays, in air that is much faster inside than where it enters, and that enters through two sides.
+/// Air holds no more smoke than its inflow gives: in steps in which all smoke decays, in air that is much
+/// faster inside than at the inflow, and in air that enters through two sides.
 #[test]
 fn air_holds_no_more_smoke_than_its_inflow_gives() {
     let air = |velocity| BoundaryCondition::Inflow(Inflow { velocity, scalars: [2.0, 1.0, 0.0, 30.0] });
@@ -538,7 +540,8 @@ fn confinement_feeds_swirl_and_scales_with_the_cell() {
     assert!((1.3..3.0).contains(&ratio), "ε h: half the cell should give about half the gain, not 1/{ratio}");
 }
 
-/// The acceleration along y by confinement of the flow v = `profile`(x), over ε h, at x of the inner cells.
+/// Returns the acceleration along y by confinement of the flow v = `profile`(x), over ε h, at x of the inner
+/// cells.
 fn confinement(profile: impl Fn(f32) -> f32 + Sync) -> Vec<(f32, f32)> {
     let (epsilon, h, dt) = (0.5, 1.0 / 32.0, 0.1);
     let sides =
@@ -564,7 +567,7 @@ fn confinement_is_as_strong_as_fedkiw_stam_and_jensen_say() {
     }
 }
 
-/// ε is a rate: a flow twice as large and twice as fast needs twice as much, and is otherwise the same.
+/// ε is a rate: a flow twice as large that runs in half the time needs twice the ε and is otherwise the same.
 #[test]
 fn the_strength_of_confinement_is_a_rate() {
     let speed = |length: f32, time: f32, vorticity: f32| {
@@ -584,7 +587,7 @@ fn the_strength_of_confinement_is_a_rate() {
     assert!((speed(2.0, 0.5, 2.0) / here - 1.0).abs() > 1e-3, "{here} and {}", speed(2.0, 0.5, 2.0));
 }
 
-/// A uniform vorticity has a gradient of rounding, which has a direction too.
+/// The gradient of a uniform vorticity is rounding alone, and its direction means nothing.
 #[test]
 fn confinement_does_not_act_where_the_vorticity_is_uniform() {
     for (x, acceleration) in confinement(|x| 0.3 + 1.7 * x) {
@@ -614,7 +617,8 @@ fn sources_emit_their_rate_at_any_step() {
         .flat_map(|scheme| [1, 7, 40].map(|n| (scheme, n)))
     {
         let (mass, heat) = mass(scheme, steps);
-        // Half a second of emission; the ramp of the rim is a cell wide, so the volume is near the ball's.
+        // The emission lasts half a second. The ramp of the rim is a cell wide, so the volume is close to the
+        // ball's.
         let off = [mass[0] / (volume * 2.0 * 0.5), heat / (volume * 50.0 * 0.5)].map(|share| share - 1.0);
         println!("{scheme:?}, {steps} steps: {off:?}");
         assert!(off.iter().all(|off| off.abs() < 0.005), "{scheme:?}, {steps} steps: {off:?}");
@@ -734,15 +738,16 @@ fn a_frozen_flow_keeps_its_velocity_and_advects_smoke() {
     assert!(cell(&solver, [10, 4, 0])[1] > 0.5, "the cursor paints");
     advance(&mut solver, 0.05, 20);
     assert_eq!(solver.velocity(), &before);
-    // x' = 0.5 + 0.1 x: in a second the front at 0.5 goes to 5.5 e^(0.1) − 5 = 1.08, its edge blurred by a
-    // cell or two, and clean air comes to 0.53.
+    // With x' = 0.5 + 0.1 x the front at 0.5 moves to 5.5 e^(0.1) − 5 = 1.08 in a second, its edge blurred by a
+    // cell or two, and clean air reaches 0.53.
     let dark: Vec<usize> = (0..24).filter(|i| cell(&solver, [*i, 4, 0])[0] > 0.5).collect();
     assert_eq!(dark, [5, 6, 7, 8, 9]);
     let ball = Solid::new(Shape::Sphere { radius: 0.2 }, [1.0, 0.4, 0.0]);
     assert_eq!(solver.set_solids(vec![ball]), Err(SolverError::FrozenAroundSolids));
 }
 
-/// A steady force against friction: u = F/d (1 − e^(−d t)), of second order in all integrators that are.
+/// A steady force against friction gives u = F/d (1 − e^(−d t)), with second order in all integrators of
+/// second order.
 #[test]
 fn friction_damps_what_a_force_gives_meanwhile() {
     let wind = Force::new(ForceField::Wind([1.0, 0.5, 0.0]));

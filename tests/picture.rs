@@ -1,4 +1,4 @@
-//! Pictures against known answers of radiative transfer, and the two renderers against each other.
+//! Compares pictures with closed forms of radiative transfer, and the two renderers with each other.
 //!
 //! Tests that need OpenGL print a line and pass where there is none.
 
@@ -16,7 +16,7 @@ use updraft::solver::Solid;
 
 const SIZE: [u32; 2] = [48, 36];
 
-/// Sun alone and smoke alone, as in the closed forms.
+/// Returns a look of sun and smoke alone, as in the closed forms.
 fn bare() -> Look {
     Look {
         colors: [[1.0; 3]; 3],
@@ -32,7 +32,7 @@ fn bare() -> Look {
     }
 }
 
-/// A camera so far away that its rays are parallel, looking along −z at the middle of a box of 1 m.
+/// Returns a camera so far away that its rays are parallel, which looks along −z at the middle of a box of 1 m.
 fn far_camera() -> Camera {
     Camera::at([0.5, 0.5, 100.0], [0.5; 3], 4.0 / 7.0)
 }
@@ -45,7 +45,7 @@ fn on_cpu(snapshot: &Snapshot, look: &Look, camera: &Camera) -> LinearImage {
     CpuRenderer::new().render_linear(snapshot, &view(look, camera), SIZE, &|_| ()).unwrap()
 }
 
-/// Pictures by ray packets, by the plain reference and, if there is one, by OpenGL.
+/// Renders pictures by ray packets, by the plain reference and, where available, by OpenGL.
 fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static str, LinearImage)> {
     let (mut all, mut cpu) = (Vec::new(), CpuRenderer::new());
     for (name, reference) in [("packets", false), ("reference", true)] {
@@ -62,7 +62,7 @@ fn by_all(snapshot: &Snapshot, look: &Look, camera: &Camera) -> Vec<(&'static st
 /// Calls `check` with the pixel and the point where its ray meets the plane z = 0.5, for all pixels whose ray
 /// passes well within the box's x and y.
 fn inside(image: &LinearImage, mut check: impl FnMut([f32; 4], [f32; 2])) {
-    // The far camera shows a square of about 1 m; its exact height on the plane is:
+    // The height on the plane of the square of about 1 m that the far camera shows.
     let height = 2.0 * 99.5 * (far_camera().fov.to_radians() * 0.5).tan();
     let mut checked = 0;
     for (n, pixel) in image.rgba.iter().enumerate() {
@@ -80,7 +80,7 @@ fn inside(image: &LinearImage, mut check: impl FnMut([f32; 4], [f32; 2])) {
     assert!(checked > 1000, "only {checked} rays meet the box");
 }
 
-/// Parallel rays show what a camera far away shows, from wherever they start, with solids, floor, edges and cursor.
+/// Parallel rays show the picture of a camera far away, from any start, with solids, floor, edges and cursor.
 #[test]
 fn an_orthographic_picture_is_that_of_a_far_camera() {
     let mut snapshot = plume(Dims::new([24, 36, 20]).unwrap(), 0.04, Tint::Sectors);
@@ -91,7 +91,7 @@ fn an_orthographic_picture_is_that_of_a_far_camera() {
     let position = |distance: f32| std::array::from_fn(|a| target[a] + at(distance)[a]);
     let fov = |distance: f32| 2.0 * (0.9 / distance).atan().to_degrees();
     let far = Camera { position: position(400.0), target, fov: fov(400.0), ..far_camera() };
-    // This one is inside the box.
+    // The near camera is inside the box.
     let near = Camera { position: position(0.3), fov: fov(0.3), ..far };
     let flat = Camera { projection: CameraProjection::Orthographic, ..near };
     let perspective = on_cpu(&snapshot, &look, &near);
@@ -103,7 +103,7 @@ fn an_orthographic_picture_is_that_of_a_far_camera() {
         };
         assert!(off(&flat) < 0.01, "{name}: {}", off(&flat));
         assert!(off(&perspective) > 0.1, "the near camera sees something else: {}", off(&perspective));
-        // Depth counts from the camera, not from where its rays start.
+        // Depth counts from the camera, not from the start of its rays.
         let middle = flat.depth[flat.depth.len() / 2 + flat.width as usize / 2];
         assert!(middle < 3.0, "{name}: {middle} m");
     }
@@ -117,7 +117,7 @@ fn near(what: &str, got: f32, want: f32, within: f32) {
     assert!((got - want).abs() <= within * want.abs(), "{what}: {got}, not {want}");
 }
 
-/// A uniform slab lets e^(−σd) through, at any step size.
+/// A uniform slab has the transmittance e^(−σd), at any step size.
 #[test]
 fn a_slab_dims_by_beer_and_lambert() {
     for samples in [0.05, 0.3, 1.0, 3.0] {
@@ -135,7 +135,7 @@ fn a_slab_dims_by_beer_and_lambert() {
     }
 }
 
-/// A density that grows linearly along the ray has the depth a l + b l²/2.
+/// A density that grows linearly along the ray has the optical depth a l + b l²/2.
 #[test]
 fn a_ramp_dims_by_its_integral() {
     let dims = Dims::new([8, 8, 32]).unwrap();
@@ -145,7 +145,7 @@ fn a_ramp_dims_by_its_integral() {
         cell[1] = half::f16::from_f32(0.5 + 2.0 * z / 32.0);
     }
     snapshot.bricks.update(dims, &snapshot.smoke);
-    // Shows a quarter of the cube's height and width.
+    // The camera shows a quarter of the cube's height and width.
     let camera = Camera { position: [0.125, 0.125, 100.0], target: [0.125, 0.125, 0.5], ..far_camera() };
     let look = Look { extinction: 1.3, ..bare() };
     for (name, image) in by_all(&snapshot, &look, &camera) {
@@ -154,7 +154,7 @@ fn a_ramp_dims_by_its_integral() {
     }
 }
 
-/// Light across the ray at depth d: L = σ p E e^(−σ d) (1 − e^(−σ l)) / σ, pixel by pixel.
+/// Light across the ray at depth d gives L = σ p E e^(−σ d) (1 − e^(−σ l)) / σ, pixel by pixel.
 #[test]
 fn a_cube_lit_from_the_side_matches_the_closed_form() {
     let (sigma, g, irradiance) = (2.0, 0.4, [3.0, 2.0, 1.0]);
@@ -179,7 +179,7 @@ fn a_cube_lit_from_the_side_matches_the_closed_form() {
     }
 }
 
-/// Light from behind: every path is as long as the cube, L = σ p(0) E l e^(−σ l).
+/// With light from behind every path is as long as the cube: L = σ p(0) E l e^(−σ l).
 #[test]
 fn a_cube_lit_from_behind_matches_the_closed_form() {
     let (sigma, g) = (2.5_f32, 0.3_f32);
@@ -193,11 +193,11 @@ fn a_cube_lit_from_behind_matches_the_closed_form() {
     }
 }
 
-/// Hot opaque smoke radiates as a black body: orange, with the given luminance, and less when cooler.
+/// Hot opaque smoke emits as a black body: orange, with the given luminance, and less when cooler.
 #[test]
 fn heat_glows() {
     let hot = |heat| uniform(Dims::new([16; 3]).unwrap(), 1.0 / 16.0, [0.5, 0.25, 0.25, heat]);
-    // Black smoke: white smoke would scatter its own glow on top.
+    // The smoke is black, since white smoke would also scatter its own glow.
     let look = Look { colors: [[0.0; 3]; 3], extinction: 3.0, glow: 2.0, glow_heat: 100.0, ..bare() };
     let full = by_all(&hot(100.0), &look, &far_camera());
     let cool = by_all(&hot(60.0), &look, &far_camera());
@@ -210,7 +210,7 @@ fn heat_glows() {
     }
 }
 
-/// A large sun's shadow has a soft edge, a small one's a sharper.
+/// The shadow of a large sun has a softer edge than that of a small one.
 #[test]
 fn a_large_sun_casts_soft_shadows() {
     let dims = Dims::new([64; 3]).unwrap();
@@ -233,8 +233,8 @@ fn a_large_sun_casts_soft_shadows() {
     assert!(large(0.2) < 0.01 && large(0.8) > 0.99);
 }
 
-/// Smoke that absorbs nothing, in uniform light from everywhere, is invisible: each light path brings exactly
-/// that light.
+/// Smoke that absorbs nothing, in uniform light from everywhere, is invisible: each light path carries
+/// exactly this light.
 #[test]
 fn a_white_furnace_stays_uniform() {
     let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Sectors);
@@ -255,7 +255,7 @@ fn a_white_furnace_stays_uniform() {
     }
 }
 
-/// A pyramid around the origin, 0.4 m high on a base of 0.4 m.
+/// Returns a pyramid around the origin, 0.4 m high on a base of 0.4 m.
 fn pyramid() -> Arc<Mesh> {
     let corners =
         vec![[-0.2, -0.2, -0.2], [0.2, -0.2, -0.2], [0.2, -0.2, 0.2], [-0.2, -0.2, 0.2], [0.0, 0.2, 0.0]];
@@ -263,8 +263,8 @@ fn pyramid() -> Arc<Mesh> {
     Arc::new(Mesh::new(corners, triangles).unwrap())
 }
 
-/// A mesh is rendered in its position: seen over an edge the pyramid is a triangle, dark where the sun does
-/// not reach.
+/// A mesh is rendered in its position. Seen over an edge the pyramid is a triangle, dark on the side that the
+/// sun does not reach.
 #[test]
 fn a_mesh_is_seen_where_it_stands() {
     let mut snapshot = Snapshot::empty(Dims::new([16; 3]).unwrap(), 1.0 / 16.0);
@@ -276,7 +276,7 @@ fn a_mesh_is_seen_where_it_stands() {
     let look = Look { sun: [3.0; 3], sun_direction: [1.0, 0.0, 0.0], light_scale: 1.0, ..bare() };
     for (name, image) in by_all(&snapshot, &look, &far_camera()) {
         inside(&image, |[light, .., alpha], [x, y]| {
-            // Distance within the outline; the nodes round it off by less than a centimetre.
+            // The distance within the outline, which the nodes round off by less than a centimetre.
             let within = 0.5 * 2.0_f32.sqrt() * (0.7 - y) - (x - 0.5).abs();
             let within = within.min(y - 0.3);
             if within.abs() > 0.02 {
@@ -291,7 +291,7 @@ fn a_mesh_is_seen_where_it_stands() {
     }
 }
 
-/// The same furnace with a white ball in it on a white floor: both reflect the same light.
+/// A white ball and a white floor in the same furnace reflect its light unchanged.
 #[test]
 fn a_white_furnace_with_a_ball_stays_uniform() {
     let mut snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
@@ -309,8 +309,8 @@ fn a_white_furnace_with_a_ball_stays_uniform() {
     assert!(image.depth.iter().any(|d| *d < 1e5) && image.depth.iter().any(|d| *d > 1e5));
 }
 
-/// Single scattering by path tracing and by marching: in thin smoke that scatters a tenth, higher orders are
-/// negligible.
+/// Path tracing and ray marching agree on single scattering. In thin smoke that scatters a tenth, higher
+/// orders are negligible.
 #[test]
 fn paths_and_march_agree_where_light_scatters_once() {
     let snapshot = plume(Dims::new([24, 32, 24]).unwrap(), 0.03, Tint::Even);
@@ -334,7 +334,7 @@ fn paths_and_march_agree_where_light_scatters_once() {
     near("mean radiance", marched, traced, 0.05);
 }
 
-/// Discrete ordinates against the truth they stand for.
+/// Multiple scattering by discrete ordinates is close to path tracing.
 #[test]
 fn many_scatterings_come_near_light_paths() {
     let snapshot = plume(Dims::new([32, 48, 32]).unwrap(), 0.02, Tint::Even);
@@ -360,7 +360,8 @@ fn many_scatterings_come_near_light_paths() {
     }
 }
 
-/// Stepping over empty bricks does not change the picture, but for the light that two steps share: a skipped step pairs others.
+/// Skipping empty bricks changes the picture only by the light that two steps share: after a skipped step
+/// other steps form the pairs.
 #[test]
 fn skipping_empty_bricks_changes_no_pixel() {
     let snapshot = plume(Dims::new([40, 56, 33]).unwrap(), 0.02, Tint::Sectors);
@@ -376,7 +377,7 @@ fn skipping_empty_bricks_changes_no_pixel() {
     assert!(worst < 1e-3, "off by {worst}");
 }
 
-/// Packets through the pre-shaded volume and single rays give the same picture.
+/// Packets of rays through the shaded volume and single rays give the same picture.
 #[test]
 fn packets_and_the_reference_agree() {
     let snapshot = plume(Dims::new([40, 56, 36]).unwrap(), 0.02, Tint::Sectors);
@@ -408,7 +409,7 @@ fn halving_the_step_hardly_changes_the_picture() {
     assert!(mean < 0.5, "mean difference {mean} of 255");
 }
 
-/// Mean and largest difference of two pictures in bytes.
+/// Returns the mean and largest difference of two pictures in bytes.
 fn difference(a: &Image, b: &Image) -> (f32, u8) {
     assert_eq!((a.width, a.height), (b.width, b.height));
     let all = || a.rgba.iter().zip(&b.rgba).map(|(a, b)| a.abs_diff(*b));

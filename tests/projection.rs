@@ -1,4 +1,4 @@
-//! The projection leaves no divergence, for all sides and shapes of the box.
+//! Checks that the projection leaves no divergence, for all sides and shapes of the box.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn projected(cells: [usize; 3], sides: BoundaryConditions) -> Solver {
     solver
 }
 
-/// Every mix of closed and open sides: 2⁶.
+/// Returns every mix of closed and open sides: 2⁶.
 fn mixes() -> impl Iterator<Item = BoundaryConditions> {
     (0..64u32).map(|bits| {
         let side =
@@ -78,7 +78,7 @@ fn air_crosses_open_sides_only() {
 
 #[test]
 fn a_flow_without_divergence_is_left_as_it_is() {
-    // Rigid rotation about y away from the walls: u = −(z − c), w = x − c inside an open box.
+    // A rigid rotation about y inside an open box: u = −(z − c), w = x − c.
     let sides = all(BoundaryCondition::Open);
     let mut solver =
         Solver::new(config([20, 6, 20], 0.1, sides, Advection::SemiLagrangian), inert(), vec![]).unwrap();
@@ -100,7 +100,7 @@ fn a_flow_without_divergence_is_left_as_it_is() {
     }
 }
 
-/// Every pair of an axis' sides that the direct solver knows, periodic and inflow included.
+/// Returns every pair of an axis' sides that the direct solver handles, with periodic sides and inflows.
 fn pairs() -> Vec<[BoundaryCondition; 2]> {
     let inflow = BoundaryCondition::Inflow(updraft::solver::Inflow {
         velocity: [0.3, 0.3, 0.3],

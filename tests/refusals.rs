@@ -1,4 +1,4 @@
-//! Values that no flow can have are refused where a program gives them, with a reason, and nothing changes.
+//! Values that no flow can have are refused at the call that sets them, with a reason, and nothing changes.
 
 use updraft::half;
 use updraft::look::{Emitter, Light};
@@ -11,7 +11,7 @@ use updraft::{
 
 const NO_NUMBERS: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
 
-/// A change of a value.
+/// A function that sets a value.
 type Set<T> = fn(&mut T, f32);
 
 fn config() -> Config {
@@ -40,7 +40,7 @@ fn is_invalid<T>(refused: Result<T, SolverError>, what: &str) {
     }
 }
 
-/// Values of the model, each with one that is finite and yet wrong if there is one.
+/// Values of the model, each with a finite value that is out of range, if there is one.
 const MODEL: [(&str, Set<Params>, Option<f32>); 15] = [
     ("up", |p, x| p.up[2] = x, None),
     ("heat_buoyancy", |p, x| p.heat_buoyancy = x, None),
@@ -200,7 +200,7 @@ fn the_greatest_numbers_and_growth_are_values() {
     build(config, params, for_ever).unwrap().step(0.01).unwrap();
 }
 
-/// A temperature that no wall holds was ignored.
+/// Such a temperature was once ignored.
 #[test]
 fn a_temperature_held_by_a_side_that_is_no_wall_is_refused() {
     let periodic = [BoundaryCondition::Periodic; 2];
@@ -218,7 +218,7 @@ fn a_temperature_held_by_a_side_that_is_no_wall_is_refused() {
     }
 }
 
-/// The system would take minutes to start so many, or refuse some of them.
+/// The system would take minutes to start so many threads, or refuse some of them.
 #[test]
 fn an_immense_number_of_threads_is_refused_before_any_is_started() {
     let began = std::time::Instant::now();
@@ -226,7 +226,7 @@ fn an_immense_number_of_threads_is_refused_before_any_is_started() {
         is_invalid(build(Config { threads, ..config() }, Params::default(), source()), "threads");
     }
     assert!(began.elapsed().as_secs() < 5, "threads were started");
-    // A given pool has its own.
+    // A given pool has its own number of threads.
     let pool = std::sync::Arc::new(updraft::rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
     Solver::with_pool(Config { threads: 100_000, ..config() }, Params::default(), vec![], pool).unwrap();
 }
@@ -306,7 +306,7 @@ fn area(target: [f32; 3], width: f32) -> Emitter {
     Emitter::Area { position: [1.0; 3], target, size: [width, 1.0] }
 }
 
-/// Renders on the processor, without and with path tracing.
+/// Renders on the CPU, without and with path tracing.
 fn picture(
     snapshot: &Snapshot,
     look: &Look,
@@ -319,7 +319,7 @@ fn picture(
     let view = View { look, camera, cursor, mode };
     let linear = cpu.render_linear(snapshot, &view, size, &|_| ()).map(drop);
     let image = cpu.render(snapshot, &view, size, &|_| ());
-    // As text: NaN is not equal to itself.
+    // The errors are compared as text, since NaN is not equal to itself.
     let said = [linear.err(), image.as_ref().err().cloned()].map(|error| format!("{error:?}"));
     assert_eq!(said[0], said[1], "both refuse alike");
     image

@@ -1,4 +1,4 @@
-//! Reports for programs: `--json`, and what `check` refuses.
+//! Tests reports for programs (`--json`) and the refusals of `check`.
 
 #[path = "common/command.rs"]
 mod command;
@@ -25,7 +25,7 @@ fn check_lists_solids_and_estimates_files() {
     assert!(text.contains("for 120 frames of the box at the start, which may grow: png"), "{text}");
 }
 
-/// The keys are promised: a program may rely on each.
+/// The keys are stable: a program may rely on each.
 #[test]
 fn check_prints_json_with_the_promised_keys() {
     let dir = folder();
@@ -50,7 +50,7 @@ fn check_prints_json_with_the_promised_keys() {
     assert!(report["sides"]["y_max"]["kind"].is_string() && report["time"]["frame_rate"].is_number());
 }
 
-/// A wind of a formula was one of 0 m/s.
+/// A wind given by a formula was once reported as 0 m/s.
 #[test]
 fn json_names_the_values_of_a_side_that_are_formulas() {
     let dir = folder();
@@ -83,7 +83,7 @@ fn estimates_of_files_are_of_the_right_size() {
     }
 }
 
-/// Finer smoke, and the swirls that move it, which were not counted.
+/// The estimate once left out finer smoke and the turbulence that moves it.
 #[test]
 fn the_estimate_of_a_checkpoint_counts_turbulence() {
     let dir = folder();
@@ -183,7 +183,7 @@ fn bench_prints_json_instead_of_its_table() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "no file");
 }
 
-/// Only `check` said so.
+/// Only `check` once gave this warning.
 #[test]
 fn a_run_warns_of_a_wall_whose_temperature_stays_in_it() {
     let dir = folder();

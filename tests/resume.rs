@@ -1,4 +1,4 @@
-//! A solver whose state was written and read continues with the same bits, for every configuration.
+//! Checks that a solver whose state was written and read continues with the same bits, for every configuration.
 
 use std::io::Cursor;
 
@@ -52,7 +52,7 @@ fn run(solver: &mut Solver, steps: usize) {
     });
 }
 
-/// All results of a solver.
+/// Returns all results of a solver.
 fn seen(solver: &Solver) -> (Vec<Vec<u32>>, String) {
     let bits = |field: Field| field.array(solver).unwrap().values.iter().map(|x| x.to_bits()).collect();
     let mut stats = solver.stats().clone();
@@ -92,7 +92,8 @@ fn every_solver_goes_on_with_the_same_bits() {
     }
 }
 
-/// The cells around a solid whose traces avoid it are as many as the air is fast: now, not at any time before.
+/// The width of the band of cells around a solid whose backtraces avoid it follows the present speed of the
+/// air, not an earlier one.
 #[test]
 fn air_that_has_slowed_beside_a_solid_goes_on_with_the_same_bits() {
     let gust = "
@@ -131,7 +132,7 @@ fn every_projection_and_side_goes_on_with_the_same_bits() {
             &format!("detail 2, {advection}"),
         );
     }
-    // Sealed around a moving body: its losses are made up for.
+    // The box is sealed around a moving body, so the solver compensates its losses.
     let more = ["domain.walls=closed", "fluid.viscosity=0"];
     goes_on(scene("conservative", "projection", SOLIDS[1], &more), "sealed");
 }

@@ -1,9 +1,9 @@
-//! The arrows between the top-level modules of `src`: which module may use which.
+//! Checks the dependencies between the top-level modules of `src`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Each module with the modules that it uses, divided by blanks, ordered so that every one comes after those it uses.
+/// Each module with the modules that it uses, separated by blanks. Every module comes after those it uses.
 const ARROWS: [(&str, &str); 24] = [
     ("room", ""),
     ("foreign", "room"),
@@ -35,7 +35,7 @@ const ARROWS: [(&str, &str); 24] = [
     ("main", "program"),
 ];
 
-/// The sources, with the top-level module of each. Tests inside them are exempt.
+/// Returns the sources with the top-level module of each, without the tests inside them.
 fn sources() -> Vec<(String, PathBuf, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut folders, mut found) = (vec![src.clone()], vec![]);
@@ -57,13 +57,14 @@ fn sources() -> Vec<(String, PathBuf, String)> {
     found
 }
 
-/// `text` without comments and without the tests at its end.
+/// Returns `text` without comments and without the tests at its end.
 fn code(text: &str) -> String {
     let text = &text[..text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len())];
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The paths that follow `start` in `code`, each as its first two names; of a list in braces the first name of each item.
+/// Returns the paths that follow `start` in `code`, each as its first two names. A list in braces gives the
+/// first name of each item.
 fn uses(code: &str, start: &str) -> Vec<[String; 2]> {
     let name = |text: &str| -> String {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -116,11 +117,11 @@ fn the_arrows_go_one_way() {
     }
 }
 
-/// Folders whose files form no circle, so that each can be read after those it uses.
+/// Folders whose files form no cycle, so that each can be read after those it uses.
 const LAYERED: [&str; 7] =
     ["cli", "render/cpu", "scene", "solver/project", "solver/sources", "vdb", "worker"];
 
-/// The names that the code of a `mod.rs` takes from the files beside it, each with its file.
+/// Returns the names that the code of a `mod.rs` takes from the files beside it, each with its file.
 fn exports(code: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for statement in code.split("use ").skip(1) {
@@ -133,8 +134,8 @@ fn exports(code: &str) -> BTreeMap<String, String> {
     exports
 }
 
-/// The files beside a `mod.rs` with the files that each uses. `mod.rs` itself uses all of them, so that a file that takes
-/// something of its own from it closes a circle.
+/// Returns the files beside a `mod.rs` with the files that each uses. `mod.rs` uses all of them, so a file
+/// that uses an item of `mod.rs` itself closes a cycle.
 fn files_of(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
     let file_name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -181,7 +182,7 @@ fn files_of_a_layered_folder_form_no_circle() {
 type Names = Vec<String>;
 
 /// Reads the path at the beginning of `text`, with lists in braces written out: `a::{b, c::d}` is `a, b` and `a, c, d`.
-/// Returns the rest of the text.
+/// Returns the remaining text.
 fn read_paths<'t>(text: &'t str, before: &[String], found: &mut Vec<Names>) -> &'t str {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
@@ -197,13 +198,13 @@ fn read_paths<'t>(text: &'t str, before: &[String], found: &mut Vec<Names>) -> &
         match list.strip_prefix('}') {
             Some(rest) => return rest,
             None if list.is_empty() => return list,
-            // Behind a name may stand `as` and another one.
+            // `as` and another name may follow a name.
             None => list = read_paths(list, &path, found).trim_start_matches(|c| c != ',' && c != '}'),
         }
     }
 }
 
-/// Every module of `src` with the paths that its code names, from the root.
+/// Returns every module of `src` with the paths that its code names, from the root.
 fn named_paths() -> BTreeMap<Names, Vec<Names>> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let module = |path: &Path| -> Names {
@@ -229,7 +230,7 @@ fn named_paths() -> BTreeMap<Names, Vec<Names>> {
         let mut found = vec![];
         for start in ["use ", "crate::", "super::"] {
             code.match_indices(start)
-                // The rest of a path is part of the one that it belongs to.
+                // The tail of a path belongs to the whole path.
                 .filter(|(at, _)| !code[..*at].ends_with(|c: char| c == ':' || c.is_alphanumeric()))
                 .for_each(|(at, _)| _ = read_paths(code[at..].trim_start_matches("use "), &[], &mut found));
         }
@@ -238,7 +239,8 @@ fn named_paths() -> BTreeMap<Names, Vec<Names>> {
     sources.iter().map(|(module, code)| (module.clone(), paths_of(module, code))).collect()
 }
 
-/// The module that defines what `path` names: that in which its longest part lies, or the one from which that takes the name.
+/// Returns the module that defines the item at `path`: the module of its longest prefix, or the one from
+/// which that module imports the name.
 fn defined_in(path: &Names, named: &BTreeMap<Names, Vec<Names>>, most: usize) -> Names {
     let length = (0..=path.len()).rev().find(|n| named.contains_key(&path[..*n])).unwrap_or(0);
     let module = path[..length].to_vec();
@@ -254,7 +256,7 @@ fn defined_in(path: &Names, named: &BTreeMap<Names, Vec<Names>>, most: usize) ->
     }
 }
 
-/// Files below a module use what it defines and it uses them, as Rust's modules do; all others can be read in order.
+/// A module and the files below it may use each other, as is usual in Rust. All others form no cycle.
 #[test]
 fn files_form_no_circle() {
     let named = named_paths();
@@ -274,7 +276,7 @@ fn files_form_no_circle() {
     {
         files.remove(&name);
     }
-    // Those that only use a circle go as well.
+    // Files that only use a cycle are removed as well.
     while let Some(name) = files.keys().find(|name| !files.values().any(|used| used.contains(*name))).cloned()
     {
         files.remove(&name);
@@ -286,7 +288,7 @@ fn files_form_no_circle() {
     );
 }
 
-/// The types that `src/solver/mod.rs` exports, each with its folder.
+/// Returns the types that `src/solver/mod.rs` exports, each with its folder.
 fn exports_of_the_solver() -> BTreeMap<String, String> {
     let text =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/solver/mod.rs")).unwrap();
@@ -300,7 +302,7 @@ fn exports_of_the_solver() -> BTreeMap<String, String> {
     exports
 }
 
-/// `step` uses all other folders and `storage` none; between them the terms of the equation stand side by side or in order.
+/// `step` uses all other folders and `storage` none. The folders between them form no cycle.
 #[test]
 fn folders_of_the_solver_form_no_circle() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/solver");
@@ -343,8 +345,8 @@ fn a_file_name_tells_its_room() {
     }
 }
 
-/// A clock that jumps changes no wait and no animation: time is taken from `Instant`. Only the time of a file
-/// is one of the wall clock.
+/// Intervals are measured with `Instant`, so a wall clock that jumps changes no wait and no animation. Only
+/// the times of files come from the wall clock.
 #[test]
 fn no_interval_is_measured_with_the_wall_clock() {
     for (_, path, code) in sources() {

@@ -1,4 +1,4 @@
-//! Around the command: `updraft doctor`, the configuration, log filters, colours, completions, manual pages.
+//! Tests `updraft doctor`, the configuration, log filters, colours, completions and manual pages.
 
 #[path = "common/command.rs"]
 mod command;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use command::{command, done, folder, stderr, stdout, succeeded, updraft, words};
 
-/// Writes the configuration that `command` finds.
+/// Writes the configuration that `command` reads.
 fn configure(folder: &Path, text: &str) {
     std::fs::create_dir_all(folder.join("updraft")).unwrap();
     std::fs::write(folder.join("updraft/config.toml"), text).unwrap();
@@ -50,7 +50,7 @@ fn doctor_without_a_driver_names_the_cpu_and_succeeds() {
     assert!(json["mpi"]["mpirun"].is_null() && json["mpi"]["built_in"] == cfg!(feature = "mpi"), "{json}");
 }
 
-/// Programs that answer, that answer without an end, and that never do.
+/// Doctor limits its wait for programs that answer, that answer without an end, and that never answer.
 #[cfg(unix)]
 #[test]
 fn doctor_waits_for_programs_with_a_limit() {
@@ -86,7 +86,7 @@ fn doctor_waits_for_programs_with_a_limit() {
     }
 }
 
-/// `HOME` of a service is often a device, and a container's may be closed.
+/// The `HOME` of a service is often a device, and that of a container may be unreadable.
 #[cfg(unix)]
 #[test]
 fn a_home_that_holds_no_configuration_has_no_defaults() {
@@ -117,7 +117,7 @@ fn faults_of_the_configuration_name_its_file() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
     }
-    // A fault of the command line stays one of the command line.
+    // An error of the command line is not reported as one of the configuration.
     configure(dir.path(), "set = [\"fluid.vorticity=1\"]\n");
     let output = updraft(dir.path(), &["check", "plume", "--set", "fluid.vorticty=1"]);
     assert!(!stderr(&output).contains("config.toml"), "{}", stderr(&output));
@@ -237,7 +237,7 @@ fn completions_and_manual_pages_name_every_command() {
     assert_eq!(updraft(dir.path(), &["man", "pages"]).status.code(), Some(2), "nothing is overwritten");
 }
 
-/// A frame of the run was read as one of the box in the configuration.
+/// A frame of the run was once read with the box of the configuration.
 #[test]
 fn pictures_of_a_finished_run_have_its_box_whatever_the_configuration_says() {
     let dir = folder();

@@ -1,4 +1,4 @@
-//! Boundary conditions: moving walls, inflows, periodic sides.
+//! Tests boundary conditions: moving walls, inflows, periodic sides.
 
 mod common;
 
@@ -10,7 +10,7 @@ use updraft::solver::{
     Shape, SideValues, Slip, Solid, Solver, TimeControl,
 };
 
-/// Couette's flow: between a plate at rest and a moving one, the velocity grows linearly.
+/// In Couette flow, between a plate at rest and a moving one, the velocity grows linearly.
 #[test]
 fn a_moving_wall_drags_the_air_at_its_own_speed() {
     let n = 16;
@@ -60,7 +60,7 @@ fn an_inflow_brings_its_smoke_and_its_heat() {
     }
 }
 
-/// Wind that leaves draws air in along a wall, at 1.7 m/s in short steps.
+/// Wind that flows out draws air in along a wall, at 1.7 m/s in short steps.
 #[test]
 fn air_enters_through_open_sides_as_fast_in_long_steps() {
     let open = [BoundaryCondition::Open; 2];
@@ -127,7 +127,7 @@ fn smoke_returns_through_the_opposite_side_of_a_periodic_box() {
     for (scheme, axis) in SCHEMES.into_iter().flat_map(|scheme| [0, 1, 2].map(|axis| (scheme, axis))) {
         let wrong = off(&around(scheme, axis, [1.0, 0.0], 0), &around(scheme, axis, [1.0, 12.0], 0));
         assert!(wrong < 1e-3, "{scheme:?} along {axis}: once around is off by {wrong}");
-        // The position of the ends must not show, whichever ghosts are read.
+        // The position of the ends must not change the result, whichever ghosts are read.
         for step in [0.5, 1.75] {
             let steps = [step, 7.0];
             let wrong = off(&around(scheme, axis, steps, 0), &around(scheme, axis, steps, 5));
@@ -136,7 +136,7 @@ fn smoke_returns_through_the_opposite_side_of_a_periodic_box() {
     }
 }
 
-/// Between free-slip walls a vortex turns without friction: reflection keeps the energy that projection
+/// Between free-slip walls a vortex turns without friction. Reflection keeps the energy that projection
 /// loses.
 #[test]
 fn a_reflection_keeps_the_energy_of_a_vortex() {
@@ -164,7 +164,7 @@ fn a_reflection_keeps_the_energy_of_a_vortex() {
     assert!(projected < reflected - 0.02, "{projected} and {reflected}");
 }
 
-/// Positions or components along x, y, z, with x and z exchanged if `swap`.
+/// Returns positions or components along x, y, z, with x and z exchanged if `swap`.
 fn exchanged([x, y, z]: [f32; 3], swap: bool) -> [f32; 3] {
     if swap { [z, y, x] } else { [x, y, z] }
 }
@@ -192,7 +192,8 @@ impl SideValues for UnevenLid {
     }
 }
 
-/// A box with six kinds of sides after a few steps, with x and z exchanged if `swap`: the lid below x is uniform or uneven.
+/// Runs a box with six kinds of sides for a few steps, with x and z exchanged if `swap`. The lid below x is
+/// uniform or uneven.
 fn six_sides(swap: bool, nu: f32, is_uneven: bool, solids: Vec<Solid>) -> Solver {
     let swapped = |v| exchanged(v, swap);
     let lid = BoundaryCondition::NoSlip(if is_uneven { [0.0; 3] } else { swapped([0.0, 0.5, 1.0]) });
@@ -215,8 +216,8 @@ fn six_sides(swap: bool, nu: f32, is_uneven: bool, solids: Vec<Solid>) -> Solver
     solver
 }
 
-/// The greatest difference of two boxes of which one has x and z exchanged: smoke and heat as a share of what comes in, and the
-/// velocity \[m/s\].
+/// Returns the greatest difference of two boxes of which one has x and z exchanged: of smoke and heat as
+/// shares of the inflow's, and of the velocity \[m/s\].
 fn apart(here: &Solver, there: &Solver) -> [f32; 2] {
     let n = EXCHANGED;
     let mut off = [0.0f32; 2];
@@ -234,7 +235,7 @@ fn apart(here: &Solver, there: &Solver) -> [f32; 2] {
 }
 
 /// At an edge between two kinds of sides no axis has precedence: with x and z exchanged the flow is exchanged
-/// too, also with viscosity and conduction, whose lines go axis by axis, and beside a lid whose velocity varies.
+/// too, also with viscosity and conduction, which are split by axis, and beside a lid whose velocity varies.
 #[test]
 fn edges_between_two_kinds_of_sides_do_not_depend_on_the_order_of_axes() {
     for (nu, is_uneven) in [(0.0, false), (1e-3, false), (0.0, true), (1e-3, true), (0.1, true)] {
@@ -247,8 +248,8 @@ fn edges_between_two_kinds_of_sides_do_not_depend_on_the_order_of_axes() {
     }
 }
 
-/// A solid in an edge cuts lines apart, so that the axes no longer commute: what remains is an error of the splitting, of first order
-/// in the step.
+/// A solid in an edge cuts the lines of the implicit solves, so that the axes no longer commute. The result
+/// then has a splitting error of first order in the step.
 #[test]
 fn a_solid_in_an_edge_depends_little_on_the_order_of_axes() {
     for (nu, bound) in [(0.0, 1e-4), (1e-3, 4e-3)] {
@@ -269,7 +270,8 @@ fn a_solid_in_an_edge_depends_little_on_the_order_of_axes() {
     }
 }
 
-/// Nearest was the image of the centre of a vortex, not that of its axis: the force jumped where an oblique axis crosses a side.
+/// The force was once taken from the nearest image of the vortex's centre, not of its axis, and jumped where
+/// an oblique axis crosses a side.
 #[test]
 fn an_oblique_vortex_is_the_same_all_along_its_axis() {
     let n = 16;
@@ -290,11 +292,11 @@ fn an_oblique_vortex_is_the_same_all_along_its_axis() {
     }
 }
 
-/// Red that waves in time, green and heat at the same time.
+/// Red smoke, green smoke and heat that oscillate in time.
 #[derive(Debug)]
 struct Waves;
 
-/// Waves of the air that enters at an instant.
+/// Returns the value of the air that enters at an instant.
 fn wave(time: f64) -> f64 {
     1.0 + 0.5 * (std::f64::consts::TAU * time / 0.8).sin()
 }
@@ -309,8 +311,9 @@ impl SideValues for Waves {
     }
 }
 
-/// Waves of smoke from an inflow at 1 m/s stand where the air is that took them in. With the value at the end of each step they were half a
-/// step ahead: 8 % of the mean at 24 steps a second, 16 % at 12.
+/// Waves of smoke from an inflow at 1 m/s move with the air that took them in. With the value at the end of
+/// each step they were once half a step ahead, an error of 8 % of the mean at 24 steps a second and 16 % at
+/// 12.
 #[test]
 fn smoke_that_waves_at_an_inflow_moves_with_the_air() {
     const N: usize = 24;

@@ -1,4 +1,4 @@
-//! Solids: no air passes through them, they push the air, and smoke near them is neither lost nor leaks.
+//! Tests solids: no air passes through them, they push the air, and smoke near them is neither lost nor leaks.
 
 mod common;
 
@@ -17,12 +17,12 @@ fn ball(radius: f32, at: [f32; 3]) -> Solid {
     Solid::new(Shape::Sphere { radius }, at)
 }
 
-/// A plate across the whole box at `height`, thinner than a cell.
+/// Returns a plate across the whole box at `height`, thinner than a cell.
 fn plate(thickness: f32, height: f32) -> Solid {
     Solid::new(Shape::Box { size: [9.0, thickness, 9.0] }, [0.5, height, 0.5])
 }
 
-/// A tunnel along x with wind, open at both ends.
+/// Returns a tunnel along x with wind, open at both ends.
 fn tunnel(n: [usize; 3], solids: Vec<Solid>, scheme: Advection) -> Solver {
     let sides =
         [[BoundaryCondition::Open; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2]];
@@ -32,7 +32,7 @@ fn tunnel(n: [usize; 3], solids: Vec<Solid>, scheme: Advection) -> Solver {
     solver
 }
 
-/// Velocity at cell (i, j, k).
+/// Returns the velocity at cell (i, j, k).
 fn wind(solver: &Solver, [i, j, k]: [isize; 3]) -> [f32; 3] {
     let at = solver.layout().at(i, j, k);
     let strides = solver.layout().strides();
@@ -45,7 +45,7 @@ fn air_flows_around_a_ball_and_not_through_it() {
     let solver = tunnel([48, 32, 32], vec![ball(0.2, [0.75, 0.5, 0.5])], Advection::MacCormack);
     assert!(solver.stats().divergence_after < 1e-4, "divergence {}", solver.stats().divergence_after);
     assert!((1..=10).contains(&solver.stats().iterations), "{} iterations", solver.stats().iterations);
-    // In an endless flow the air crosses a sphere of radius r at U cos θ (1 − (a/r)³).
+    // In an unbounded flow the air crosses a sphere of radius r at U cos θ (1 − (a/r)³).
     let (mut wrong, mut count) = (0.0f32, 0);
     for k in 0..n {
         for j in 0..n {
@@ -90,7 +90,7 @@ fn a_plate_thinner_than_a_cell_stops_smoke() {
                 let inside = (x - 0.4).powi(2) + (y - 0.25).powi(2) + (z - 0.5).powi(2) < 0.03;
                 if inside { [1.0, 0.5, 0.0, 100.0] } else { [0.0; 4] }
             };
-            // Wind on the far side, which would advect any leak.
+            // Wind beyond the plate would advect any leak.
             solver.fill(|c, [_, y, _]| if c == 0 && y > 0.6 { 0.3 } else { 0.0 }, hot);
             advance(&mut solver, 0.05, 50);
             let sum = |from: usize, to: usize| {
@@ -124,7 +124,7 @@ fn a_tilted_plate_stops_smoke_too() {
     solver.set_solids(vec![tilted.clone()]).unwrap();
     let pose = tilted.pose(0.0, 0.0);
     let below = |p: [f32; 3]| {
-        // The normal of the plate is its rotated y axis: the distance changes along it.
+        // The normal of the plate is its rotated y axis, along which the distance changes.
         let d = |s: f32| pose.distance([p[0], p[1] + s, p[2]]);
         d(0.02) < d(-0.02)
     };
@@ -146,7 +146,7 @@ fn a_tilted_plate_stops_smoke_too() {
     }
 }
 
-/// Backflow beside an open side has been on one side of the plate only.
+/// Backflow beside an open side was once considered on one side of the plate only.
 #[test]
 fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
     let n = 16;
@@ -154,7 +154,7 @@ fn a_plate_that_reaches_open_sides_stops_smoke_there_too() {
         let mut config = config([n; 3], 0.1, all(BoundaryCondition::Open), scheme);
         (config.time, config.integrator) =
             (TimeControl { cfl: 0.9, max_substeps: 8 }, Integrator::Reflection);
-        // Blows at the plate, and out of the box through its sides.
+        // The source blows at the plate, and out of the box through its sides.
         let region = Region::sphere([0.85, 0.423, 0.8], 0.172);
         let source = Source { velocity: Some([0.0, 3.0, 0.0]), ..Source::new(region, [5.0, 0.0, 0.0, 40.0]) };
         let params = Params { heat_buoyancy: 0.02, ..inert() };
@@ -213,7 +213,8 @@ fn a_flying_ball_moves_the_air_and_keeps_the_smoke() {
     }
 }
 
-/// For steps of up to a whole cell, and plates between cells or within them.
+/// A moving plate leaves no smoke behind in steps of up to a whole cell, for plates between cells or within
+/// them.
 #[test]
 fn a_moving_plate_leaves_no_smoke_behind() {
     let h = 0.05;
@@ -287,7 +288,7 @@ fn a_paddle_that_turns_takes_the_smoke_of_one_side_along() {
     }
 }
 
-/// A walk from a point that near to the surface begins with the surface behind it.
+/// A sphere trace from a point that close to the surface begins beyond it.
 #[test]
 fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
     let center = [1.03, 0.97, 1.01];
@@ -299,14 +300,15 @@ fn a_point_that_all_but_touches_a_ball_closes_no_cell() {
         let cells = (0..20usize.pow(3)).map(|c| [c % 20, c / 20 % 20, c / 400]);
         cells.filter(|&at| cell(&solver, at) == [0.0; 4]).count()
     };
-    // The middle of a cell, and a corner of some: a thousandth of a cell outside, then a hundredth.
+    // The points are the middle of a cell and a corner of cells, a thousandth and then a hundredth of a cell
+    // outside.
     for point in [[1.35_f32, 1.25, 1.25], [0.6, 0.7, 1.1]] {
         let radius = (0..3).map(|a| (point[a] - center[a]).powi(2)).sum::<f32>().sqrt();
         assert_eq!(inside(radius - 1e-4), inside(radius - 1e-3), "it touches {point:?}");
     }
 }
 
-/// At the end of a step the air meets the velocity of the solid at that instant, not half a step earlier or
+/// At the end of a step the air has the velocity of the solid at that instant, not half a step earlier or
 /// later.
 #[test]
 fn a_ball_that_speeds_up_has_the_velocity_of_the_instant() {
@@ -384,8 +386,8 @@ fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
     ];
     for sides in mixes {
         for solid in [
-            // A wall across x, a block in a corner, one over a side, a hollow made of two plates, the whole
-            // box.
+            // A wall across x, a block in a corner, a block over a side, a hollow between two plates, and the
+            // whole box.
             Solid::new(Shape::Box { size: [0.3, 9.0, 9.0] }, [0.5; 3]),
             Solid::new(Shape::Box { size: [0.8; 3] }, [0.0; 3]),
             ball(0.3, [1.0, 0.5, 0.5]),
@@ -407,7 +409,7 @@ fn solids_may_fill_an_axis_touch_the_sides_or_everything() {
 
 #[test]
 fn pockets_in_solids_do_not_diverge() {
-    // Six plates make a closed room in an open box; its air is stirred, and the room moves.
+    // Six plates form a closed room in an open box. Its air is stirred, and the room moves.
     let wall = |size: [f32; 3], at: [f32; 3]| {
         let by = |t: f32| [at[0] + t, at[1], at[2]];
         Solid { keyframes: vec![(0.0, by(0.0)), (10.0, by(1.0))], ..Solid::new(Shape::Box { size }, at) }
@@ -450,7 +452,7 @@ fn a_still_ball_in_still_air_changes_no_value() {
     }
 }
 
-/// Divergence-free air flows around a ball: the flux through every plane is the same, also where the ball
+/// In a divergence-free flow around a ball the flux through every plane is the same, also where the ball
 /// cuts it.
 #[test]
 fn planes_that_solids_cut_measure_the_flux() {
@@ -472,7 +474,7 @@ fn planes_that_solids_cut_measure_the_flux() {
     assert!([cut, between, last].iter().all(|u| (u / clear - 1.0).abs() < 1e-3), "{cut}, {between}, {last}");
 }
 
-/// Around an odd number of cells a colour of the relaxation meets itself.
+/// Around a periodic axis of an odd number of cells, a colour of the red-black relaxation neighbours itself.
 #[test]
 fn odd_periodic_axes_take_no_more_iterations() {
     for periodic in [vec![1], vec![0, 1], vec![0, 1, 2]] {
@@ -528,7 +530,8 @@ fn impossible_wishes_are_refused() {
     assert!(solver.set_solids(vec![]).is_ok());
 }
 
-/// The mean is that of the air: solids counted as air of 0 K, which drove all air upwards at 0.1 m/s².
+/// The mean temperature is that of the air. Solids once counted as air of 0 K, which drove all air upwards at
+/// 0.1 m/s².
 #[test]
 fn air_of_the_mean_temperature_does_not_rise_beside_solids() {
     let run = |ambient: Ambient, detail: usize, moves: bool| {
@@ -559,8 +562,8 @@ fn air_of_the_mean_temperature_does_not_rise_beside_solids() {
     }
 }
 
-/// The advecting velocity still has the motion of a solid in the first step in which it rests. Nothing corrected the sweeps there: smoke of 1
-/// became 0.59 to 1.34, by the plain projection 0.47 to 1.52.
+/// The advecting velocity still has the motion of a solid in the first step in which it rests. The sweeps
+/// were once not corrected there: smoke of 1 became 0.59 to 1.34, with the plain projection 0.47 to 1.52.
 #[test]
 fn uniform_smoke_stays_uniform_when_a_solid_stops() {
     const N: usize = 24;
@@ -596,7 +599,7 @@ fn uniform_smoke_stays_uniform_when_a_solid_stops() {
     }
 }
 
-/// Each call made the next step one of first order, and doubled the drag of a ball at rest.
+/// Each call once made the next step one of first order, and doubled the drag of a ball at rest.
 #[test]
 fn solids_guided_along_their_path_move_the_air_as_those_with_keyframes() {
     const N: usize = 24;

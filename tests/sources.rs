@@ -1,4 +1,4 @@
-//! Sources of every shape, fills and external forces, in a running solver.
+//! Tests sources of every shape, fills and external forces, in a running solver.
 
 mod common;
 
@@ -25,12 +25,12 @@ fn wind(acceleration: [f32; 3]) -> Force {
     Force::new(ForceField::Wind(acceleration))
 }
 
-/// A velocity component at the lower face of cell (i, j, k).
+/// Returns a velocity component at the lower face of cell (i, j, k).
 fn face(solver: &Solver, component: usize, [i, j, k]: [usize; 3]) -> f32 {
     solver.velocity()[component][solver.layout().at(i as isize, j as isize, k as isize)]
 }
 
-/// Every face of a component.
+/// Returns every face of a component.
 fn faces(solver: &Solver, component: usize) -> impl Iterator<Item = ([usize; 3], f32)> + '_ {
     let dims = solver.layout().dims;
     (0..dims.cells()).map(move |n| (dims.place(n), face(solver, component, dims.place(n))))
@@ -64,8 +64,8 @@ fn air_comes_near_the_velocity_of_a_wind() {
     }
 }
 
-/// Winds with a target, friction, buoyancy and an acceleration: du/dt = a − d u + Σ r (U − u), the same in all of a periodic box. One after
-/// another they gave 3 % less or 3 % more, as their order was.
+/// Winds with a target, friction, buoyancy and an acceleration give du/dt = a − d u + Σ r (U − u), uniform in
+/// a periodic box. Applied one after another they once gave 3 % less or 3 % more, by their order.
 #[test]
 fn winds_with_a_target_act_together_with_all_other_forces() {
     let towards = |velocity: [f32; 3], rate: f32| Force { drive: Drive::Approach { rate }, ..wind(velocity) };
@@ -76,7 +76,8 @@ fn winds_with_a_target_act_together_with_all_other_forces() {
             (false, false, true, 0.0),
             (true, true, true, 2.0),
         ] {
-            // Along y, the direction of buoyancy: acceleration, and the sums of rates and of rates times targets.
+            // The acceleration along y, the direction of buoyancy, and the sums of rates and of rates times
+            // targets.
             let (mut a, mut rates, mut pull) = (0.0f32, 3.0 + friction, 3.0 * 0.4);
             let mut forces = vec![towards([1.0, 0.4, 0.0], 3.0)];
             if blows {
@@ -110,14 +111,15 @@ fn winds_with_a_target_act_together_with_all_other_forces() {
             }
             let case = format!("{integrator:?} {lifts} {blows} {crosses} {friction}");
             println!("{case}: off by {:.2e} on the way, {:.2e} at the end", worst[0], worst[1]);
-            // The trapezoidal rule is exact for no linear term; its first step is a plain one.
+            // The trapezoidal rule is not exact for linear terms, and its first step is one of plain
+            // projection.
             let most = if integrator == Integrator::Trapezoid { [1e-2, 5e-3] } else { [2e-4, 2e-4] };
             assert!(worst[0] < most[0] && worst[1] < most[1], "{case}: {worst:?}");
         }
     }
 }
 
-/// A layer that fills the box along x and z: driven along x, it gets exactly that velocity.
+/// Returns a layer that fills the box along x and z. Driven along x, it gets exactly that velocity.
 fn layer() -> Region {
     let form = Form::Body(Shape::Box { size: [9.0, 0.3, 9.0] });
     Region::new(form, [0.5, 0.5, 0.5])
@@ -153,7 +155,7 @@ fn a_force_on_smoke_is_as_strong_as_the_smoke_is_dense() {
     assert!((smoke - reached).abs() < 1e-4 && air.abs() < 1e-5, "{smoke} {air}");
 }
 
-/// The force of a point has no curl, on the grid either: the pressure balances it, and nothing moves.
+/// The force of a point has no curl, on the grid either, so the pressure balances it and nothing moves.
 #[test]
 fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
     for (sides, falloff) in [
@@ -178,7 +180,7 @@ fn a_point_moves_no_air_that_is_closed_in_but_smoke() {
     }
 }
 
-/// Around an axis along y air at its +x side moves along −z, with the given speed at the vortex's maximum.
+/// Around an axis along y the air at the +x side moves along −z, with the given speed at the vortex's maximum.
 #[test]
 fn a_vortex_turns_the_air_to_the_right_side_at_its_speed() {
     let cells = [48, 4, 48];
@@ -252,7 +254,8 @@ fn the_wildest_forces_stay_finite() {
     }
 }
 
-/// A limit in cells per second: in fine grids it lies below the velocity that a scene may ask for.
+/// The limit of speed is in cells per second, so in fine grids it is below the velocity that a scene may ask
+/// for.
 #[test]
 fn no_source_drives_air_beyond_the_limit_of_speed() {
     let config = config([8; 3], 1e-3, all(BoundaryCondition::Periodic), Advection::Cubic);
@@ -268,8 +271,8 @@ fn no_source_drives_air_beyond_the_limit_of_speed() {
     assert!((fastest(2) / 10.0 - 1.0).abs() < 1e-3, "{}", fastest(2));
 }
 
-/// Flow \[m³/s\] through a circle above a disc 2 cm thick, its middle at a height \[m\] over the ground, on cells of `h`, after
-/// each of some steps.
+/// Returns the flow \[m³/s\] through a circle above a disc 2 cm thick, its middle at a height \[m\] over the
+/// ground, on cells of `h`, after each of some steps.
 fn flow_above(h: f32, height: f32, heat: f32, steps: usize) -> Vec<f32> {
     let n = (0.64 / h).round() as usize;
     let open = [BoundaryCondition::Open; 2];
@@ -297,19 +300,20 @@ fn flow_above(h: f32, height: f32, heat: f32, steps: usize) -> Vec<f32> {
     flows
 }
 
-/// Half of the disc lay in the half cell of the wall's face, and on cells of 4 cm all of it: the air got nothing there.
+/// Half of the disc is in the half cell of the wall's face, on cells of 4 cm the whole disc. The air was once
+/// not driven there.
 #[test]
 fn a_source_thinner_than_a_cell_drives_the_air_alike_on_any_grid() {
     let [coarse, middle, fine] = [0.04, 0.02, 0.01].map(|h| flow_above(h, 0.01, 0.0, 1)[0]);
     println!("first step, cells of 4, 2, 1 cm: {coarse:.6}, {middle:.6}, {fine:.6} m³/s");
     assert!((coarse / fine - 1.0).abs() < 0.15 && (middle / fine - 1.0).abs() < 0.15);
-    // With heat it is a plume.
+    // With heat the flow is a plume.
     let [coarse, middle, fine] = [0.04, 0.02, 0.01].map(|h| flow_above(h, 0.01, 330.0, 48)[47]);
     println!("plume after 1 s: {coarse:.5}, {middle:.5}, {fine:.5} m³/s");
     assert!((coarse / fine - 1.0).abs() < 0.5 && (middle / fine - 1.0).abs() < 0.15);
 }
 
-/// In steps of an eighth of a cell.
+/// A thin source rises from the ground in steps of an eighth of a cell.
 #[test]
 fn a_thin_source_that_rises_from_the_ground_does_not_flicker() {
     const CELL: f32 = 0.04;
@@ -440,7 +444,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     assert!([2, 3].into_iter().all(|threads| run(threads) == one));
 }
 
-/// It went on below 0.
+/// Such a source once went on below 0.
 #[test]
 fn a_source_that_takes_smoke_away_leaves_none_that_is_negative() {
     let region = Region::sphere([0.6, 0.5, 0.7], 0.2);

@@ -1,11 +1,12 @@
-//! Dependencies: licences, sources and duplicates against `deny.toml`, by `cargo metadata`; reasons and counts against
-//! `docs/dependencies.md`. And unsafe code, counted.
+//! Checks the dependencies: licences, sources and duplicates against `deny.toml`, by `cargo metadata`, and
+//! reasons and counts against `docs/dependencies.md`. Counts the unsafe code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All packages of the lock file with their licence and source. None where cargo cannot tell, for example offline.
+/// Returns all packages of the lock file with their licence and source, or none if cargo fails, for example
+/// offline.
 fn packages() -> Option<Vec<[String; 4]>> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(["metadata", "--format-version", "1", "--offline", "--locked", "--all-features"]);
@@ -26,7 +27,7 @@ fn words(rules: &toml::Table, table: &str, key: &str) -> BTreeSet<String> {
     list.iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
 }
 
-/// Whether the licence expression can be satisfied with `allowed` ones: an `or` of `and`s, with brackets.
+/// Returns whether `allowed` licences satisfy the licence expression: an `or` of `and`s, with brackets.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let tokens: Vec<&str> = text.split_whitespace().collect();
@@ -76,7 +77,7 @@ fn every_licence_is_allowed() {
     for [name, version, licence, _] in &packages {
         assert!(is_allowed(licence, &allowed), "{name} {version} has the licence `{licence}`");
     }
-    // None is allowed for nothing.
+    // Every allowed licence is in use.
     for licence in &allowed {
         assert!(packages.iter().any(|[.., text, _]| text.contains(licence.as_str())), "{licence} is unused");
     }
@@ -118,13 +119,13 @@ fn licence_expressions_are_read_as_spdx_has_them() {
     }
 }
 
-/// The names in backticks of a cell, without those in brackets.
+/// Returns the names in backticks of a cell, without those in brackets.
 fn names(cell: &str) -> BTreeSet<String> {
     let outside: String = cell.split('(').map(|part| part.rsplit(')').next().unwrap_or_default()).collect();
     outside.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The rows of the table of features: the feature, the number of crates, and the named dependencies.
+/// Returns the rows of the table of features: the feature, the number of crates, and the named dependencies.
 fn features_of_the_page() -> Vec<(String, Option<usize>, BTreeSet<String>)> {
     let page = include_str!("../docs/dependencies.md");
     let table = page.split("## By feature").nth(1).expect("a table").split("##").next().expect("its end");
@@ -184,7 +185,7 @@ fn the_page_counts_the_crates_of_each_feature() {
         command.args(["--features", feature.as_str().trim_start_matches("none")]);
         let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
         if !output.status.success() {
-            // Its crates were never downloaded here, as those of `mpi` on most machines.
+            // The crates of the feature were never downloaded here, as those of `mpi` on most machines.
             eprintln!("skipped: no `cargo tree` of {feature} here");
             continue;
         }
@@ -197,7 +198,7 @@ fn the_page_counts_the_crates_of_each_feature() {
     eprintln!("{counted} features counted");
 }
 
-/// All Rust files below `folder`.
+/// Returns all Rust files below `folder`.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
@@ -205,7 +206,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files.chain(folders.iter().flat_map(|folder| sources(folder))).collect()
 }
 
-/// Unsafe blocks, functions and implementations in a text, without its comments.
+/// Counts the unsafe blocks, functions and implementations in a text, without its comments.
 fn count_unsafe(text: &str) -> [usize; 3] {
     let code: String = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let mut counts = [0; 3];
@@ -217,7 +218,7 @@ fn count_unsafe(text: &str) -> [usize; 3] {
     counts
 }
 
-/// `UPDATE_DOCS=1` writes the counts.
+/// `UPDATE_DOCS=1` writes the counts to the page.
 #[test]
 fn the_page_counts_the_unsafe_code() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! Floor and solids as light paths show them, and what the fast modes make of them.
+//! Compares floor and solids in pictures of the light volume with path tracing.
 
 use updraft::grid::Dims;
 use updraft::look::{Camera, Emitter, Light, Look, Scattering};
@@ -8,12 +8,12 @@ use updraft::solver::Solid;
 
 const SIZE: [u32; 2] = [64, 48];
 
-/// A ball of smoke in a box of 1 m, of a density and a temperature excess \[K\].
+/// Returns a ball of smoke in a box of 1 m, of a density and a temperature excess \[K\].
 fn smoke(density: f32, heat: f32) -> Snapshot {
     smoke_in(32, density, heat)
 }
 
-/// As [`smoke`], of a number of cells along each axis.
+/// Returns [`smoke`] on a number of cells along each axis.
 fn smoke_in(cells: usize, density: f32, heat: f32) -> Snapshot {
     let (dims, h) = (Dims::new([cells; 3]).unwrap(), 1.0 / cells as f32);
     Snapshot::from_fn(dims, h, |p| {
@@ -35,25 +35,25 @@ fn picture(snapshot: &Snapshot, look: &Look) -> Vec<[f32; 4]> {
     let camera = camera();
     let view = View { look, camera: &camera, cursor: None, mode: Mode::Smoke };
     let mut renderer = CpuRenderer::new();
-    // As in moving pictures for 32 cells, as in files for 64.
+    // 32 cells have the quality of moving pictures, 64 that of files.
     renderer.set_quality(Quality { fine_light: snapshot.dims.nx > 32, ..Quality::FINAL });
     renderer.render_linear(snapshot, &view, SIZE, &|_| ()).unwrap().rgba
 }
 
-/// The same picture by light volume and by light paths.
+/// Renders a picture by light volume and by light paths.
 fn both(snapshot: &Snapshot, look: &Look) -> [Vec<[f32; 4]>; 2] {
     [Scattering::Multiple, Scattering::Traced]
         .map(|scattering| picture(snapshot, &Look { scattering, ..look.clone() }))
 }
 
-/// Mean of green over the pixels that `of` chooses by column and row.
+/// Returns the mean of green over the pixels that `of` chooses by column and row.
 fn mean(picture: &[[f32; 4]], of: impl Fn(u32, u32) -> bool) -> f32 {
     let chosen = (0..picture.len()).filter(|&n| of(n as u32 % SIZE[0], n as u32 / SIZE[0]));
     let values: Vec<f32> = chosen.map(|n| picture[n][1]).collect();
     values.iter().sum::<f32>() / values.len() as f32
 }
 
-/// A floor in the sun: its radiance is albedo × irradiance / π, within the noise of its paths.
+/// A floor in the sun has the radiance albedo × irradiance / π, within the noise of its paths.
 #[test]
 fn a_traced_floor_reflects_sun_and_sky() {
     let look = Look { floor: Some([0.3; 3]), sun_size: 0.0, scattering: Scattering::Traced, ..look() };
@@ -65,8 +65,9 @@ fn a_traced_floor_reflects_sun_and_sky() {
     assert!((got / want - 1.0).abs() < 0.01, "{got}, not {want}");
 }
 
-/// Smoke that fills its box, with sides that fade and without: light that lies flat on a side, as here on all but one, enters through it.
-/// A flat box was 0.5 and 0.1 of traced while smoke beyond the sides dimmed this light.
+/// Smoke fills its box, with sides that fade and without. Light at grazing incidence on a side, as here on
+/// all but one, enters through it. A flat box was once 0.5 and 0.1 of traced, when smoke beyond the sides
+/// dimmed this light.
 #[test]
 fn smoke_that_touches_the_sides_is_lit_through_them() {
     let full = |cells: [usize; 3]| {
@@ -88,8 +89,8 @@ fn smoke_that_touches_the_sides_is_lit_through_them() {
     }
 }
 
-/// Smoke that scatters back. With a peak of backward lobes its light grew without end. It is
-/// up to a fifth too bright.
+/// Smoke that scatters back is up to a fifth too bright. With a peak of backward lobes its light once grew
+/// without end.
 #[test]
 fn smoke_that_scatters_back_is_as_bright_as_traced() {
     for (anisotropy, second_lobe) in [(-0.8, [0.0; 2]), (0.4, [-0.9, 0.7])] {
@@ -102,8 +103,8 @@ fn smoke_that_scatters_back_is_as_bright_as_traced() {
     }
 }
 
-/// The floor in the shadow of smoke that scatters forward: what is scattered ahead arrives with the sun. Without, the shadow
-/// was 0.87 of traced and its darkest part 0.47.
+/// In the shadow of smoke that scatters forward, the light scattered forward reaches the floor with the
+/// sun's. Without it the shadow was once 0.87 of traced and its darkest part 0.47.
 #[test]
 fn a_shadow_of_smoke_that_scatters_forward_is_as_bright_as_traced() {
     let look = Look {
@@ -125,7 +126,7 @@ fn a_shadow_of_smoke_that_scatters_forward_is_as_bright_as_traced() {
     assert!((all - 1.0).abs() < 0.05 && (darkest - 1.0).abs() < 0.2, "{all}, {darkest}");
 }
 
-/// Smoke in the light of a bright floor, and the floor in its shadow.
+/// Smoke in the light of a bright floor, and the floor in the shadow of the smoke, are as bright as traced.
 #[test]
 fn smoke_over_a_bright_floor_is_as_bright_as_traced() {
     for cells in [32, 64] {
@@ -138,14 +139,15 @@ fn smoke_over_a_bright_floor_is_as_bright_as_traced() {
     }
 }
 
-/// The shadow of a ball on the floor under a sun with a disc: its umbra, its penumbra and the floor beside it.
+/// The shadow of a ball on the floor under a sun with a disc has the traced umbra, penumbra and floor beside
+/// it.
 #[test]
 fn a_soft_shadow_is_that_of_light_paths() {
     let mut snapshot = Snapshot::empty(Dims::new([32; 3]).unwrap(), 1.0 / 32.0);
     snapshot.solids = vec![Solid::new(SolidShape::Sphere { radius: 0.15 }, [0.6, 0.35, 0.5]).pose(0.0, 0.0)];
     let look = Look { floor: Some([0.4; 3]), sun_size: 12.0, paths: 256, ..look() };
     let [fast, traced] = both(&snapshot, &look);
-    // The floor alone: what the ball reflects onto it is left out.
+    // The floor alone is compared, since the light that the ball reflects onto it is left out.
     let floor = |y: u32| y > SIZE[1] / 2 + 2;
     let brightest = mean(&traced, |_, y| floor(y));
     let (mut dark, mut worst, mut sum, mut count) = (0, 0.0_f32, 0.0, 0);
@@ -159,7 +161,7 @@ fn a_soft_shadow_is_that_of_light_paths() {
     assert!(sum / (count as f32) < 0.03, "{}", sum / count as f32);
 }
 
-/// A solid beside smoke: both sides of it, lit and dark.
+/// A solid beside smoke is as bright as traced on its lit and its dark side.
 #[test]
 fn a_ball_is_as_bright_as_traced() {
     for cells in [32, 64] {
@@ -175,7 +177,7 @@ fn a_ball_is_as_bright_as_traced() {
     }
 }
 
-/// What a coat adds: highlights of the sun and of a lamp, and the surroundings mirrored.
+/// A coat adds highlights of the sun and of a lamp and mirrors the surroundings.
 #[test]
 fn a_coat_is_as_bright_as_traced() {
     let mut snapshot = smoke(0.3, 0.0);
@@ -206,14 +208,14 @@ fn glow_lights_the_floor_as_traced() {
     assert!((0.85..1.15).contains(&ratio), "{ratio}");
 }
 
-/// Looks from the front at a plane through the middle of the box.
+/// Returns a camera that looks from the front at a plane through the middle of the box.
 fn in_front() -> Camera {
     let mut camera = camera();
     (camera.position, camera.target, camera.fov) = ([0.5, 0.5, 4.0], [0.5; 3], 17.0);
     camera
 }
 
-/// Pictures of 96 × 72 pixels by light volume and by light paths.
+/// Renders pictures of 96 × 72 pixels by light volume and by light paths.
 fn both_from(camera: &Camera, snapshot: &Snapshot, look: &Look) -> [Vec<[f32; 4]>; 2] {
     [Scattering::Multiple, Scattering::Traced].map(|scattering| {
         let look = Look { scattering, ..look.clone() };
@@ -224,7 +226,7 @@ fn both_from(camera: &Camera, snapshot: &Snapshot, look: &Look) -> [Vec<[f32; 4]
     })
 }
 
-/// Places on a circle around the middle of the box, in a plane that faces the camera.
+/// Returns places on a circle around the middle of the box, in a plane that faces the camera.
 fn around(count: usize, radius: f32) -> Vec<[f32; 3]> {
     let at = |n: usize| {
         let (sin, cos) = (n as f32 / count as f32 * std::f32::consts::TAU).sin_cos();
@@ -233,9 +235,10 @@ fn around(count: usize, radius: f32) -> Vec<[f32; 3]> {
     (0..count).map(at).collect()
 }
 
-/// Means over the pixels that show the surroundings of places in a picture of [`both_from`] [`in_front`].
+/// Returns the means over the pixels that show the surroundings of places in a picture of [`both_from`]
+/// [`in_front`].
 fn means_at(places: &[[f32; 3]], radius: f32, picture: &[[f32; 4]]) -> Vec<f32> {
-    // Pixels for a metre in the plane.
+    // The number of pixels per metre in the plane.
     let scale = 36.0 / (3.5 * 8.5_f32.to_radians().tan());
     let near = |place: &[f32; 3]| {
         let middle = [47.5 + scale * (place[0] - 0.5), 35.5 - scale * (place[1] - 0.5)];
@@ -249,7 +252,7 @@ fn means_at(places: &[[f32; 3]], radius: f32, picture: &[[f32; 4]]) -> Vec<f32> 
     places.iter().map(near).collect()
 }
 
-/// Brightness of the surroundings of places by light volume, over that by light paths.
+/// Returns the brightness of the surroundings of places by light volume, over that by light paths.
 fn ratios_at(places: &[[f32; 3]], radius: f32, snapshot: &Snapshot, look: &Look) -> Vec<f32> {
     let [fast, traced] =
         both_from(&in_front(), snapshot, look).map(|picture| means_at(places, radius, &picture));
@@ -328,7 +331,7 @@ fn a_lamp_within_smoke_lights_the_floor_as_traced() {
     assert!(ratios.iter().all(|ratio| (0.75..1.3).contains(ratio)), "{ratios:?}");
 }
 
-/// Solids of any albedo, and the floor they light.
+/// Solids of any albedo, and the floor that they light, are as bright as traced.
 #[test]
 fn a_pale_ball_is_as_bright_as_traced() {
     let mut snapshot = smoke(0.1, 0.0);
@@ -365,7 +368,7 @@ fn a_solid_shows_its_typed_colour() {
     }
 }
 
-/// Traced smoke is the spline that rays march through, which is smoother than what is interpolated linearly.
+/// Path tracing samples the same spline as ray marching, which is smoother than linear interpolation.
 #[test]
 fn traced_and_marched_splines_are_as_clear() {
     let (dims, h) = (Dims::new([8; 3]).unwrap(), 1.0 / 8.0);

@@ -1,8 +1,8 @@
-//! Everything changes all the time: parameters, sides, sources, forces and solids jump over their whole
+//! Changes everything all the time: parameters, sides, sources, forces and solids jump over their whole
 //! range.
 //!
-//! Whatever the worker's interface passes to a solver, its fields stay finite and its energy bounded. Smoke and
-//! heat that are in the box, left it or faded are those that sources emitted.
+//! For all input through the worker's interface, the fields of a solver stay finite and its energy bounded.
+//! The smoke and heat in the box, outside of it and decayed are equal to those that sources emitted.
 
 #[path = "common/chance.rs"]
 mod chance;
@@ -18,7 +18,7 @@ use updraft::solver::{
 use updraft::worker::limits;
 
 impl Chance {
-    /// A number from −1 to 1, often an end, a zero or a tiny one.
+    /// Draws a number from −1 to 1, often an end, a zero or a tiny one.
     fn unit(&mut self) -> f32 {
         match self.below(8) {
             0 => -1.0,
@@ -29,7 +29,7 @@ impl Chance {
         }
     }
 
-    /// A number for the parameter at `path`, in or out of its range, or NaN; the limits correct it.
+    /// Draws a number for the parameter at `path`, in or out of its range, or NaN. The limits correct it.
     fn any(&mut self, path: &str) -> f32 {
         let range = &parameter::of(path).hard;
         let (low, high) = (*range.start(), *range.end());
@@ -190,7 +190,7 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
             }
         }
     }
-    // More air may enter than leaves: no flow does that.
+    // More air may enter than leaves, which no incompressible flow allows.
     if config.problem().is_some() {
         (config.sides[0], config.held[0]) = ([BoundaryCondition::Open; 2], [None; 2]);
     }
@@ -201,18 +201,18 @@ fn config(chance: &mut Chance, cells: usize) -> Config {
     config.projection = [Projection::Auto, Projection::Multigrid][chance.below(2)];
     config.time.max_substeps = 1 + chance.below(2) as u32;
     config.threads = 1 + chance.below(2);
-    // A long run at 32³ has no time for finer smoke; the short one has all of it.
+    // A long run at 32³ has no time for finer smoke, the short one has.
     config.detail = [1, 1, 2, 3][chance.below(4)].min((48 / cells).max(1));
     let follows = config.sides.as_flattened().contains(&BoundaryCondition::Open) && chance.below(2) == 0;
-    // Room for the box to grow, and to find that it must not.
+    // The limit lets the box grow, and stops it in some runs.
     let limit = 4e-4 * (cells * config.detail).pow(3) as f32;
     config.follow = Follow { on: follows, margin: 4 + chance.below(12), limit, ..Follow::default() };
     config.follow.free = chance.below(2) == 0;
     config
 }
 
-/// Red, green, blue and heat that sources did not emit: those in the box, left and faded, less the emitted. None
-/// if the scheme does not measure them.
+/// Returns red, green, blue and heat that sources did not emit: those in the box, left and faded, less the
+/// emitted, or `None` if the scheme does not measure them.
 fn unaccounted(stats: &StepStats) -> Option<[f64; 4]> {
     let (left, faded) = (stats.left?, stats.faded?);
     let [red, green, blue] = stats.mass;
@@ -220,17 +220,18 @@ fn unaccounted(stats: &StepStats) -> Option<[f64; 4]> {
     Some(std::array::from_fn(|c| held[c] + left[c] + faded[c] - stats.emitted[c]))
 }
 
-/// Cells that air may cross in a substep for its smoke to be accounted for: beyond, single precision does not tell where in a cell it
-/// ends, and what crosses a side is not what the cells lose.
+/// The most cells that air may cross in a substep for its smoke to be accounted for. Beyond it, single
+/// precision does not resolve the place in a cell, and the flux through a side is not the loss of the cells.
 const FASTEST: f32 = 1e4;
 
-/// Whether a colour, or the heat, grows so fast that the limit of a value may cut some of it off, which no statistics tell.
+/// Returns whether a colour, or the heat, grows so fast that the limit of a value may cut some of it off,
+/// which no statistics report.
 fn outgrows(params: &Params, channel: usize, dt: f32) -> bool {
     let rate = params.smoke.get(channel).map_or(params.cooling, |smoke| smoke.dissipation);
     -rate * dt > 1.0
 }
 
-/// Sizes that rounding is measured by: of smoke and heat in the box, of all that moved, and of what was emitted.
+/// Returns the scales of rounding: the smoke and heat in the box, the amounts that moved, and those emitted.
 fn gross(solver: &Solver) -> [f64; 4] {
     let (stats, volume) = (solver.stats(), f64::from(solver.config().smoke_h()).powi(3));
     let mut sums = [0.0; 4];
@@ -241,7 +242,7 @@ fn gross(solver: &Solver) -> [f64; 4] {
     std::array::from_fn(|c| sums[c] + left[c].abs() + faded[c].abs() + stats.emitted[c].abs())
 }
 
-/// Runs 100 steps at `cells`³ in each of `boxes`, with a new change each step. A box has a seed of its own.
+/// Runs 100 steps at `cells`³ in each of `boxes`, with a new change each step. Each box has its own seed.
 fn torture(boxes: std::ops::Range<u64>, cells: usize) {
     for number in boxes {
         let mut chance = Chance((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -324,7 +325,7 @@ fn random_input_never_breaks_the_solver_in_one_box() {
     torture(0..1, 12);
 }
 
-/// Those of the first boxes that take seconds; very fine smoke in fast air takes minutes.
+/// Runs those of the first boxes that take seconds, since very fine smoke in fast air takes minutes.
 #[test]
 #[ignore = "takes a minute on a busy machine"]
 fn random_input_never_breaks_the_solver() {
@@ -335,8 +336,8 @@ fn random_input_never_breaks_the_solver() {
     });
 }
 
-/// 10,000 steps, hours of processor time. `TORTURE_BOXES=20..40` runs the boxes with these numbers, so that
-/// several processes share the work.
+/// Runs 10,000 steps, in hours of processor time. `TORTURE_BOXES=20..40` runs the boxes with these numbers,
+/// so that several processes share the work.
 #[test]
 #[ignore = "10,000 steps at 32³: by hand, see RELIABILITY.md"]
 fn random_input_never_breaks_the_solver_in_a_long_run() {

@@ -1,4 +1,4 @@
-//! Volumes read by other programs: OpenVDB by its own library, VTK images by VTK, npz by NumPy.
+//! Reads volumes by other programs: OpenVDB by its own library, VTK images by VTK, npz by NumPy.
 
 #[path = "common/chance.rs"]
 mod chance;
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use updraft::npz;
 use updraft::vdb::{self, Grid, Meta, Topology, Values};
 
-/// The interpreter that Debian's modules belong to.
+/// The interpreter of Debian's modules.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// Whether one of these modules is installed.
+/// Returns whether one of these modules is installed.
 fn has_module(modules: &[&str]) -> bool {
     let there = |module: &&str| {
         let tried = Command::new(PYTHON).args(["-c", &format!("import {module}")]).output();
@@ -26,7 +26,7 @@ fn has_module(modules: &[&str]) -> bool {
     modules.iter().any(there)
 }
 
-/// Fails unless one of these modules is installed, which the README installs with a package.
+/// Asserts that one of these modules is installed. The README names its package.
 #[track_caller]
 fn require_module(modules: &[&str], package: &str) {
     assert!(
@@ -36,7 +36,7 @@ fn require_module(modules: &[&str], package: &str) {
     );
 }
 
-/// OpenVDB's library and the arrays that it is compared in.
+/// Asserts that OpenVDB's library and NumPy are installed.
 #[track_caller]
 fn require_openvdb() {
     require_module(&["numpy"], "python3-numpy");
@@ -63,8 +63,8 @@ fn write_floats(path: PathBuf, values: &[f32]) {
     std::fs::write(path, bytes).expect("a file");
 }
 
-/// Random boxes at random positions, also full, empty and across node borders at negative coordinates, in
-/// each precision, with and without ZIP.
+/// The boxes are random and at random positions, also full, empty and across node borders at negative
+/// coordinates, in each precision, with and without ZIP.
 #[test]
 fn openvdb_reads_the_voxels_that_were_written() {
     require_openvdb();
@@ -137,7 +137,8 @@ fn openvdb_reads_the_voxels_that_were_written() {
     assert_eq!(python("vdb.py", &manifest).matches("voxels agree").count(), 48);
 }
 
-/// Files of OpenVDB's library, which compresses with Blosc: smooth, equal and random values, half floats, tiles, vectors.
+/// OpenVDB's library compresses with Blosc. The files have smooth, equal and random values, half floats,
+/// tiles and vectors.
 #[test]
 fn files_that_the_library_compressed_with_blosc_are_read() {
     require_openvdb();
@@ -157,7 +158,7 @@ fn files_that_the_library_compressed_with_blosc_are_read() {
     }
 }
 
-/// The output of `simulate` has the numbers of its npz, with y up and with z up.
+/// The OpenVDB output of `simulate` has the numbers of its npz, with y up and with z up.
 #[test]
 fn openvdb_reads_the_plume_with_either_axis_up() {
     require_openvdb();
@@ -197,7 +198,7 @@ fn openvdb_reads_the_plume_with_either_axis_up() {
             centers
         };
         let [u, v, w] = [face("u", 0), face("v", 1), face("w", 2)];
-        // Along the axes of the file, x fastest.
+        // The values are along the axes of the file, x fastest.
         let (origin, size) =
             if up == "y" { ([0; 3], [nx, ny, nz]) } else { ([0, -(nz as i32), 0], [nx, nz, ny]) };
         let turned = |values: &[f32], sign: f32| -> Vec<f32> {
@@ -284,8 +285,9 @@ fn a_run_starts_from_an_openvdb_file() {
     }
 }
 
-/// Smoke twice as fine as the velocity: each array has its own shape, each grid its own voxels, an image those of the smoke, a
-/// resumed run the bytes of an unbroken one, and a run starts from either kind of file.
+/// With smoke twice as fine as the velocity, each array has its own shape, each grid its own voxels, an image
+/// those of the smoke, and a resumed run the bytes of an uninterrupted one. A run starts from either kind of
+/// file.
 #[test]
 fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -322,7 +324,7 @@ fn finer_smoke_goes_to_files_at_its_own_voxels_and_back() {
     }
 }
 
-/// A file as the shape of a fill and of a source: its density, at most 1, scales what they give.
+/// A file is the shape of a fill and of a source. Its density, at most 1, scales their values.
 #[test]
 fn a_volume_is_the_shape_of_smoke_and_of_a_source() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -355,11 +357,11 @@ fn a_volume_is_the_shape_of_smoke_and_of_a_source() {
     assert!(most < 1e-3, "the source differs by {most}");
 }
 
-/// VTK reads the series: instants, cells, and in each array the numbers of the npz.
+/// VTK reads the instants and cells of the series, and in each array the numbers of the npz.
 #[test]
 fn vtk_reads_the_time_series() {
     if !has_module(&["vtkmodules.vtkIOXML"]) {
-        // VTK is large: the README does not install it, and `.ci/run` does.
+        // The README does not install VTK, which is large. `.ci/run` does.
         eprintln!("SKIPPED: {PYTHON} has no VTK; `apt-get install python3-vtk9` brings it");
         return;
     }

@@ -1,9 +1,9 @@
-//! Vortex streets of `validation/*.toml` against published frequencies and drags.
+//! Compares vortex streets of `validation/*.toml` with published frequencies and drags.
 
 use updraft::scene::Scene;
 
-/// Strouhal number, drag coefficient, its pressure part, and rms lift over the last two fifths of a run until
-/// `time`.
+/// The Strouhal number, drag coefficient, its pressure part, and rms lift over the last two fifths of a run
+/// until `time`.
 struct Wake {
     strouhal: f64,
     drag: f64,
@@ -45,8 +45,9 @@ fn run(name: &str, overrides: &[&str], time: f64) -> Wake {
 
 #[test]
 fn a_coarse_cylinder_sheds_vortices_at_re_100() {
-    // Eight cells on a diameter, sides 14 diameters apart, the inflow 5 ahead: a box this near raises the
-    // drag by a tenth. With 24 cells St is 0.1754 in it and the drag 1.478, 1.122 of it by pressure.
+    // The grid has eight cells per diameter, sides 14 diameters apart and the inflow 5 upstream. A box this
+    // small raises the drag by a tenth. With 24 cells St is 0.1754 in it and the drag 1.478, of which
+    // pressure gives 1.122.
     let coarse = [
         "domain.cells=[144, 112, 1]",
         "domain.voxel=0.125",
@@ -63,8 +64,8 @@ fn a_coarse_cylinder_sheds_vortices_at_re_100() {
 #[test]
 #[ignore = "minutes"]
 fn the_street_behind_a_cylinder_at_re_100_is_as_published() {
-    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35. 12 cells on a diameter take 1.9 % from St and add 2.7 %
-    // to the drag, the box about 1.5 %.
+    // Unbounded: St 0.164 to 0.165, Cd 1.33 to 1.35. 12 cells per diameter reduce St by 1.9 % and raise the
+    // drag by 2.7 %. The box raises it by about 1.5 %.
     let wake = run("cylinder-re100", &[], 60.0);
     assert!((wake.strouhal / 0.1645 - 0.988).abs() < 0.01, "St {}", wake.strouhal);
     assert!((wake.drag / 1.34 - 1.042).abs() < 0.01, "Cd {}", wake.drag);
@@ -75,7 +76,7 @@ fn the_street_behind_a_cylinder_at_re_100_is_as_published() {
 #[test]
 #[ignore = "minutes"]
 fn the_street_behind_a_cylinder_at_re_200_is_as_published() {
-    // Unbounded: St 0.196 to 0.198; 12 cells on a diameter take 4 % from it.
+    // Unbounded: St 0.196 to 0.198. 12 cells per diameter reduce it by 4 %.
     let wake = run("cylinder-re200", &[], 60.0);
     assert!((wake.strouhal / 0.197 - 0.96).abs() < 0.015, "St {}", wake.strouhal);
     assert!((wake.drag / 1.427 - 1.0).abs() < 0.02, "Cd {}", wake.drag);

@@ -1,4 +1,4 @@
-//! Lights of some extent as light paths show them, and what the fast modes make of them.
+//! Compares lights of some extent in pictures of the light volume with path tracing.
 
 use std::f32::consts::PI;
 
@@ -11,7 +11,7 @@ use updraft::solver::Solid;
 const SIZE: [u32; 2] = [32, 24];
 const ABOVE: [f32; 3] = [0.0, 1.0, 0.0];
 
-/// Darkness but for what a test adds.
+/// Returns a dark look, to which tests add lights.
 fn dark() -> Look {
     Look {
         sun: [0.0; 3],
@@ -29,7 +29,7 @@ fn lit_by(emitter: Emitter, strength: f32) -> Look {
     Look { lights: vec![Light { emitter, color: [1.0; 3], strength }], ..dark() }
 }
 
-/// Green of a picture by light volume and of one by light paths.
+/// Returns the green of a picture by light volume and of one by light paths.
 fn both(snapshot: &Snapshot, look: &Look, camera: &Camera) -> [Vec<f32>; 2] {
     [Scattering::Multiple, Scattering::Traced].map(|scattering| {
         let look = &Look { scattering, ..look.clone() };
@@ -49,7 +49,7 @@ fn clear_box() -> Snapshot {
     Snapshot::empty(Dims::new([16; 3]).unwrap(), 0.1)
 }
 
-/// The floor below the middle of the box and nothing else.
+/// Returns a camera that shows only the floor below the middle of the box.
 fn at_the_floor() -> Camera {
     Camera::at([0.8, 3.0, 1.0], [0.8, 0.0, 0.8], 3.0)
 }
@@ -75,7 +75,7 @@ fn a_floor_that_faces_a_wide_light_gets_its_irradiance() {
     }
 }
 
-/// Upright sides below a light: a part of the light lies above their horizon, in most cases not its middle.
+/// Of a light above upright sides a part lies over their horizon, in most cases not its middle.
 #[test]
 fn a_side_that_sees_a_part_of_a_light_is_as_bright_as_traced() {
     let position = [0.8, 2.2, 0.8];
@@ -84,7 +84,7 @@ fn a_side_that_sees_a_part_of_a_light_is_as_bright_as_traced() {
     let mut snapshot = clear_box();
     let shape = SolidShape::Box { size: [0.2; 3] };
     snapshot.solids = vec![Solid::new(shape, [0.8, 1.3, 0.8]).pose(0.0, 0.0)];
-    // A darker solid than in other tests, since light that it reflects onto itself is known less well.
+    // The solid is darker than in other tests, since the light that it reflects onto itself is less accurate.
     let camera = Camera::at([2.2, 1.3, 2.0], [0.8, 1.3, 0.8], 5.0);
     for (name, look) in [
         ("ball of 0.5 m", lit_by(Emitter::Point { position, radius: 0.5 }, 12.0)),
@@ -113,7 +113,7 @@ fn smoke_below_a_wide_sun_throws_one_soft_shadow() {
         let inside = x < 0.8 && (0.8..1.1).contains(&y);
         [if inside { 1.0 } else { 0.0 }, 0.0, 0.0, 0.0]
     });
-    // Below the smoke, along the floor from its shadow into the light.
+    // The camera looks below the smoke, along the floor from its shadow into the light.
     let camera = Camera::at([0.8, 0.5, 4.0], [0.8, 0.0, 0.8], 24.0);
     for sun_size in [30.0, 60.0, 90.0] {
         let look = Look { sun: [3.0; 3], sun_direction: ABOVE, sun_size, floor: Some([0.5; 3]), ..dark() };

@@ -1,4 +1,4 @@
-//! The window on a virtual screen, driven by mouse and keyboard. Its reported state and the screen must
+//! Drives the window on a virtual screen by mouse and keyboard. Its reported state and the screen must
 //! follow. Skipped, with a message, where there is no virtual X server or no tool to drive it.
 #![cfg(feature = "viewer")]
 
@@ -45,7 +45,7 @@ fn opens_and_runs(rig: &mut Rig) {
     rig.until("a running plume", |s| is(s, "/state", "running") && number(s, "/mass/0") > 0.0);
 }
 
-/// A thread does so; `tests/freed_memory.rs` tests what it does.
+/// Checks that the thread that returns freed memory runs. `tests/freed_memory.rs` tests its effect.
 fn returns_freed_memory(rig: &Rig) {
     if cfg!(all(target_os = "linux", target_env = "gnu")) {
         let threads = fs::read_dir(format!("/proc/{}/task", rig.program.id())).unwrap();
@@ -144,7 +144,7 @@ fn undo_brings_a_clear_and_a_stroke_back(rig: &mut Rig) {
     rig.drag(1, [330.0, 300.0], [350.0, 300.0]);
     let green = |s: &Value| number(s, "/mass/1") > 1e-5 && is(s, "/undoes", "stroke");
     rig.until("green smoke", green);
-    // The last dab of the stroke may still be on its way.
+    // The last dab of the stroke may not have arrived yet.
     (0..3).for_each(|_| rig.wait_for_a_frame());
     let painted = rig.until("green smoke", green);
     rig.key("c");
@@ -179,7 +179,7 @@ fn changes_the_scene_and_comes_back(rig: &mut Rig) {
     rig.until("the first scene", |s| is(s, "/scene", "plume") && s["loading"].is_null());
 }
 
-/// The scene came from no file, and this machine has no file chooser: the window asks for a path itself.
+/// The scene is of no file, and this machine has no file chooser, so the window asks for a path itself.
 fn saves_without_a_file_chooser(rig: &mut Rig) {
     rig.key("ctrl+s");
     rig.until("the question", |s| is(s, "/dialog", "save") && s["places"]["dialog.path"].is_array());
@@ -249,17 +249,18 @@ fn survives_any_size(rig: &mut Rig) {
     for (width, height) in [(700, 420), (1100, 700)] {
         rig.xdo(&format!("search --name updraft windowsize {width} {height}"));
         rig.until("a picture of the new size", |s| {
-            // The timeline takes a little of it.
+            // The timeline takes a little of the height.
             (f64::from(height) - 60.0..=f64::from(height)).contains(&number(s, "/viewport/3"))
         });
     }
 }
 
-/// With changes, Esc asks; another Esc cancels the question, and the answer counts.
+/// With unsaved changes Esc asks whether to close. Another Esc cancels the question, and an answer closes the
+/// window.
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
     rig.until("changes", unsaved);
-    // The first one shows all rows again.
+    // The first Esc shows all rows again.
     rig.key("Escape");
     rig.until("all rows", |s| s["places"]["brush.radius"].is_array());
     rig.key("Escape");
@@ -275,7 +276,7 @@ fn closes(rig: &mut Rig) {
     assert!(status.success(), "{status}");
 }
 
-/// Types into the search field of the panel, so that what fits is at its top, and gives the state then.
+/// Types into the search field of the panel, which brings the matching rows to its top. Returns the state then.
 fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
     let (x, y) = middle(&rig.until("the search", |s| s["places"]["search"].is_array()), "search");
     rig.xdo(&format!("mousemove {x} {y} click 1"));
@@ -283,10 +284,10 @@ fn search(rig: &mut Rig, text: &str, place: &'static str) -> Value {
     rig.xdo(&format!("type {text}"));
     // Keys act on the window again once the field has given up the focus.
     rig.key("Return");
-    // Rows move until the last letter has arrived.
+    // Rows move until the last letter is processed.
     (0..3).for_each(|_| rig.wait_for_a_frame());
     let height = rig.size[1] as f64;
-    // The rows that do not fit are gone by then.
+    // The rows that do not match have disappeared by then.
     rig.until(place, |s| {
         let seen = s["places"][place][3].as_f64().is_some_and(|bottom| bottom < height);
         seen && s["places"]["brush.radius"].is_null()
@@ -301,7 +302,7 @@ fn click(rig: &Rig, state: &Value, name: &str) {
     rig.wait_for_a_frame();
 }
 
-/// Mean and spread of the brightness in a part of the screen: left, top, right, bottom.
+/// Returns the mean and spread of the brightness in a part of the screen: left, top, right, bottom.
 fn brightness(rig: &Rig, [left, top, right, bottom]: [usize; 4]) -> [f64; 2] {
     let screen = rig.screen();
     let row = |y: usize| &screen[3 * (rig.size[0] * y + left)..3 * (rig.size[0] * y + right)];
@@ -310,7 +311,7 @@ fn brightness(rig: &Rig, [left, top, right, bottom]: [usize; 4]) -> [f64; 2] {
     [mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()]
 }
 
-/// Everything a person does for the first time, on a small, a usual and a large screen.
+/// Runs through a first session on a small, a usual and a large screen.
 #[test]
 fn a_first_session_works_on_three_screens() {
     for screen in [[800, 480], [1280, 800], [1920, 1080]] {
@@ -376,7 +377,7 @@ fn a_4k_screen_has_readable_text_and_a_whole_help() {
     };
     assert_ne!(inside(&before), inside(&after), "other lines are seen");
 
-    // In a window as large as the screen all of it is seen at once.
+    // In a window as large as the screen the whole help is visible at once.
     rig.xdo("search --onlyvisible --name updraft windowsize 3840 2160");
     let is_whole = |s: &Value| {
         let ([l, t, r, b], [wl, wt, wr, wb]) = (place(s, "help.text"), place(s, "help.window"));
@@ -388,7 +389,7 @@ fn a_4k_screen_has_readable_text_and_a_whole_help() {
     }
     let [left, top, right, bottom] = place(&state, "help.text").map(|x| x as usize);
     assert!(right <= 3840 && bottom <= 2160, "{right} {bottom}");
-    // Text everywhere in it: each of its bands has bright pixels on a dark ground.
+    // The text is everywhere in the help: each of its bands has bright pixels on a dark ground.
     for band in 0..6 {
         let [from, to] = [0, 1].map(|end| top + (bottom - top) * (band + end) / 6);
         let [mean, spread] = brightness(&rig, [left, from, left + (right - left) / 2, to]);
@@ -403,7 +404,7 @@ fn a_4k_screen_has_readable_text_and_a_whole_help() {
     fits(&mut rig);
 }
 
-/// Width and height of the window \[px\].
+/// Returns the width and height of the window \[px\].
 fn window_size(rig: &Rig) -> [f64; 2] {
     let told = rig.xdo("search --onlyvisible --name updraft getwindowgeometry --shell");
     ["WIDTH=", "HEIGHT="].map(|key| {
@@ -412,14 +413,15 @@ fn window_size(rig: &Rig) -> [f64; 2] {
     })
 }
 
-/// Heights of the lines of text in a part of a screen of 3840 columns \[px\]: rows with bright pixels between rows without.
+/// Returns the heights of the lines of text in a part of a screen of 3840 columns \[px\]: rows with bright
+/// pixels between rows without.
 fn lines_of_text(screen: &[u8], [left, top, right, bottom]: [usize; 4]) -> Vec<usize> {
     let is_text = |y: &usize| screen[3 * (3840 * y + left)..3 * (3840 * y + right)].iter().any(|&p| p > 110);
     let rows: Vec<usize> = (top..bottom).filter(is_text).collect();
     rows.chunk_by(|a, b| b - a == 1).map(<[usize]>::len).collect()
 }
 
-/// Window, panel and smoke are on the screen, and there is something to see in each.
+/// Checks that window, panel and smoke are on the screen and none is blank.
 fn fits(rig: &mut Rig) {
     let state = rig.until("the panel", |s| s["places"]["save"].is_array());
     let [width, height] = rig.size;
@@ -461,13 +463,14 @@ fn adds_a_ball_and_drags_it(rig: &mut Rig) {
     rig.until("the ball back", |s| (number(s, "/solid_positions/0/0") - before).abs() < 1e-3);
 }
 
-/// Both halves show smoke at the same instant, differ once their settings do, and one of them is kept.
+/// Checks that both halves show smoke at the same instant, that they differ once their settings do, and that
+/// one of them is kept.
 fn compares_two_settings(rig: &mut Rig) {
     let state = rig.until("the button", |s| s["places"]["compare"].is_array());
     click(rig, &state, "compare");
     let state = rig.until("two sides", |s| s["compared"].is_array() && s["loading"].is_null());
     assert!(is(&state, "/side", "A"));
-    // Text fields have no focus any more, so a key acts.
+    // Text fields have lost the focus, so a key acts on the window.
     rig.key("x");
     rig.until("the other side", |s| is(s, "/side", "B"));
     let state = search(rig, "red.buoyancy", "smoke.red.buoyancy");
@@ -501,17 +504,18 @@ fn compares_two_settings(rig: &mut Rig) {
     rig.until("the old buoyancy", |s| buoyancy(s, 1) == 0.0);
     rig.key("ctrl+z");
     rig.until("no comparison", |s| s["compared"].is_null() && s["loading"].is_null());
-    // Back to all rows.
+    // The panel shows all rows again.
     let state = rig.until("the search", |s| s["places"]["search"].is_array());
     click(rig, &state, "search");
     rig.key("Escape");
-    // The field gives up the keyboard with the next picture.
+    // The field gives up the focus with the next picture.
     (0..3).for_each(|_| rig.wait_for_a_frame());
     rig.key("space");
     rig.until("running smoke", |s| is(s, "/state", "running"));
 }
 
-/// The smoke goes on from the recorded frame without a stroke, and one undo brings the later frames and the ball back.
+/// Checks that the smoke goes on from the recorded frame without a stroke, and that one undo restores the
+/// later frames and the ball.
 fn scrubs_back_and_moves_the_ball(rig: &mut Rig) {
     rig.until("some frames", |s| number(s, "/frames/1") >= 6.0);
     rig.key("space");
@@ -562,17 +566,17 @@ fn leaves(rig: &mut Rig) {
     let state = rig.state().unwrap();
     click(rig, &state, "timeline.present");
     rig.until("the present", |s| s["past"].is_null());
-    // The first one shows all rows again.
+    // The first Esc shows all rows again.
     rig.key("Escape");
     rig.until("all rows", |s| s["places"]["brush.radius"].is_array() && s["dialog"].is_null());
-    // The second one lets go of the ball.
+    // The second Esc deselects the ball.
     rig.key("Escape");
     (0..3).for_each(|_| rig.wait_for_a_frame());
     assert!(rig.state().is_some_and(|s| s["dialog"].is_null()), "the ball was selected");
     rig.key("Escape");
     let asks = |s: &Value| is(s, "/dialog", "leave") && s["places"]["discard"].is_array();
     rig.until("the question", asks);
-    // A new dialog finds its place within a frame.
+    // A new dialog reaches its place within a frame.
     rig.wait_for_a_frame();
     let state = rig.until("the question", asks);
     click(rig, &state, "discard");

@@ -1,4 +1,4 @@
-//! The worker thread, with simulations that are slow, that count, or that fail.
+//! Tests the worker thread with simulations that are slow, that count, or that fail.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -21,7 +21,7 @@ struct Counter {
     params: Params,
     dabs: u32,
     steps: u32,
-    /// Wall time of a step; every millisecond it reads `cancel`.
+    /// Wall time of a step, which reads `cancel` every millisecond.
     slow: Duration,
     panics_at_step: Option<u32>,
     begun: Arc<AtomicUsize>,
@@ -81,7 +81,7 @@ impl Simulation for Counter {
     }
 }
 
-/// A worker and the other end of its wake callback.
+/// A worker and the receiver of its wake callback.
 struct Rig {
     worker: Worker,
     woken: mpsc::Receiver<()>,
@@ -99,7 +99,7 @@ impl Rig {
         commands.into_iter().for_each(|c| self.worker.send(c));
     }
 
-    /// Sleeps from wake to wake until `holds`.
+    /// Waits for wakes until `holds` is true.
     fn until(&mut self, what: &str, mut holds: impl FnMut(&mut Worker) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -168,7 +168,8 @@ fn serials_grow_over_the_three_slots() {
     }
 }
 
-/// A solid pushes smoke aside. In a pause its last place alone counts, also for a run that goes on from a recorded frame.
+/// A solid pushes smoke aside. In a pause only its last place counts, also for a run that goes on from a
+/// recorded frame.
 #[test]
 fn a_solid_that_comes_and_goes_in_a_pause_leaves_the_smoke_as_it_was() {
     let config = Config { threads: 1, ..Config::new(Dims::new([16; 3]).unwrap(), 1.0 / 16.0) };
@@ -259,7 +260,7 @@ fn clear_cuts_the_step_under_way_short_and_the_run_goes_on() {
     assert_eq!(rig.steps(), 0.0, "no step of 30 s was finished");
 }
 
-/// A solver whose steps are cancelled half way, after half of their time, on request.
+/// A solver whose steps are cancelled in their middle, on request.
 struct Halved {
     solver: Solver,
     /// Whether the next steps wait in their middle until they are cancelled.
@@ -310,7 +311,8 @@ impl Simulation for Halved {
     }
 }
 
-/// Whether the state before a step is kept, as before long ones, or recomputed from one of the timeline.
+/// A cancelled step is taken back bit for bit: from the state before it, kept before long steps, or from one
+/// of the timeline.
 #[test]
 fn a_cancelled_step_is_taken_back_bit_for_bit() {
     for slow in [Duration::ZERO, Duration::from_millis(1050)] {
@@ -328,7 +330,7 @@ fn a_cancelled_step_is_taken_back_bit_for_bit() {
         rig.until("two steps", |worker| worker.shown().stats.step == 2);
         let (smoke, serial) = (rig.worker.shown().smoke.clone(), rig.worker.shown().serial);
 
-        // A store in the same step does not wait for its end, and stores the instant before it.
+        // A checkpoint during the step does not wait for its end, and stores the instant before it.
         let endings: [&dyn Fn() -> Vec<Command>; 2] =
             [&|| vec![Command::Cancel], &|| vec![Command::Store(7), Command::Clear]];
         for (n, ending) in endings.into_iter().enumerate() {

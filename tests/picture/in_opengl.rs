@@ -1,9 +1,9 @@
-//! Pictures of the OpenGL renderer beside those of the CPU's.
+//! Compares pictures of the OpenGL renderer with those of the CPU's.
 
 use super::*;
 use updraft::render::{Cursor, Offscreen, Quantity, RenderError, Slice};
 
-/// An OpenGL context; prints a line if there is none.
+/// Makes an OpenGL context. Prints a line if there is none.
 pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {
     match Offscreen::new(width, height) {
         Ok(gl) => Some(gl),
@@ -15,7 +15,7 @@ pub fn offscreen([width, height]: [u32; 2]) -> Option<Offscreen> {
     }
 }
 
-/// Scenes that both renderers must render alike.
+/// Returns scenes that both renderers must render alike.
 fn scenes() -> Vec<(&'static str, Snapshot, Look, Option<Cursor>, Mode)> {
     let dims = Dims::new([40, 56, 36]).unwrap();
     let (even, tinted) = (plume(dims, 0.02, Tint::Even), plume(dims, 0.02, Tint::Sectors));
@@ -56,7 +56,7 @@ fn scenes() -> Vec<(&'static str, Snapshot, Look, Option<Cursor>, Mode)> {
     ]
 }
 
-/// The CPU's renderer of packets, and of the plain reference if `reference` is set.
+/// Returns the CPU's renderer: of packets, or of the plain reference if `reference` is set.
 fn cpu_renderer(reference: bool, quality: Quality) -> CpuRenderer {
     let mut cpu = CpuRenderer::new();
     cpu.set_reference(reference);
@@ -64,7 +64,7 @@ fn cpu_renderer(reference: bool, quality: Quality) -> CpuRenderer {
     cpu
 }
 
-/// Pictures by packets and in OpenGL.
+/// Renders pictures by packets and in OpenGL.
 fn by_both(
     gl: &mut Offscreen,
     quality: Quality,
@@ -91,7 +91,7 @@ fn both_renderers_draw_the_same() {
                 cpu_renderer(reference, Quality::FINAL).render(&snapshot, &view, size, &|_| ()).unwrap();
             let (mean, worst) = difference(&on_gl, &on_cpu);
             eprintln!("{name}, reference {reference}: mean {mean:.3}, worst {worst} of 255");
-            // The worst are pixels at the ends of lines and on the edges of planes.
+            // The largest differences are at the ends of lines and on the edges of planes.
             let far_off = on_gl.rgba.iter().zip(&on_cpu.rgba).filter(|(a, b)| a.abs_diff(**b) > 16).count();
             assert!(mean < 0.15, "{name}: mean {mean}, worst {worst} of 255");
             let lines = mode != Mode::Smoke || cursor.is_some();
@@ -156,8 +156,7 @@ fn both_renderers_draw_the_same_solids() {
     }
 }
 
-/// Edges of solids are steps of one pixel in one frame and smooth in a mean of several, the same in both
-/// renderers.
+/// Edges of solids are jagged in one frame and smooth in a mean of several, the same in both renderers.
 #[test]
 fn edges_of_solids_are_smooth_in_both_renderers() {
     let Some(mut gl) = offscreen([96, 72]) else { return };
@@ -237,7 +236,7 @@ fn both_renderers_read_the_same_splines() {
     }
 }
 
-/// A march at half or a quarter of the size shows the same smoke, less sharp.
+/// A march at half or a quarter of the resolution shows the same smoke, less sharp.
 #[test]
 fn a_divided_march_shows_the_same() {
     let size = [320, 240];
@@ -274,7 +273,7 @@ fn a_divided_march_keeps_the_smoke_beside_a_solid() {
     }
 }
 
-/// A still picture gets smoother: sixteen passes are nearer to many than one is.
+/// A still picture gets smoother: sixteen passes are closer to many passes than one is.
 #[test]
 fn passes_average_out_the_grain() {
     let Some(mut gl) = offscreen(SIZE) else { return };
@@ -299,7 +298,7 @@ fn passes_average_out_the_grain() {
     }
 }
 
-/// A picture rendered into part of a target is complete, and does not change the rest.
+/// A picture rendered into part of a target is complete and does not change the remaining pixels.
 #[test]
 fn odd_sizes_and_bad_sizes() {
     let Some(mut gl) = offscreen([33, 17]) else { return };

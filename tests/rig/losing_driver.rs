@@ -1,23 +1,24 @@
-//! A library that stands before libEGL and loses contexts on request.
+//! Makes a library that replaces libEGL and loses contexts on request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder with the library, for `LD_LIBRARY_PATH`.
+/// The folder with the library, for `LD_LIBRARY_PATH`.
 pub struct LosingDriver {
     folder: tempfile::TempDir,
 }
 
 impl LosingDriver {
-    /// Compiles the library. `None`, and the reason on stderr, where there is no libEGL.
+    /// Compiles the library. Returns `None` and prints the reason where there is no libEGL.
     pub fn compile() -> Option<Self> {
         let Some(real) = real() else {
             eprintln!("SKIPPED: no context is lost, as there is no libEGL.so.1 here");
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        // The library must depend on the real one by its path: both have one name, which the loader takes for one library.
+        // The library must depend on the real one by its path, since the loader takes two libraries of one
+        // name for the same.
         fs::write(folder.path().join("empty.c"), "").unwrap();
         let path = format!("-Wl,-soname,{}", real.display());
         compile(&folder, &["-shared", &path, "-o", "named.so", "empty.c"]);
@@ -30,7 +31,7 @@ impl LosingDriver {
         Some(Self { folder })
     }
 
-    /// Environment of a program that uses the library, as the driver of `renderer`.
+    /// Returns the environment of a program that uses the library as the driver of `renderer`.
     pub fn environment(&self, renderer: &str) -> [(&'static str, PathBuf); 3] {
         [
             ("LD_LIBRARY_PATH", self.folder.path().into()),
@@ -39,7 +40,7 @@ impl LosingDriver {
         ]
     }
 
-    /// Lets so many swaps fail, one after the other.
+    /// Makes the next `times` swaps fail.
     pub fn lose(&self, times: usize) {
         let aside = self.folder.path().join("aside");
         fs::write(&aside, vec![0; times]).unwrap();
@@ -60,7 +61,7 @@ fn compile(folder: &tempfile::TempDir, arguments: &[&str]) {
     assert!(out.status.success(), "cc {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
 }
 
-/// The libEGL that programs find.
+/// Returns the path of the libEGL that programs load.
 fn real() -> Option<PathBuf> {
     let known = Command::new("/sbin/ldconfig").arg("-p").output().ok()?;
     let known = String::from_utf8(known.stdout).ok()?;

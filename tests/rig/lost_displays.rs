@@ -1,4 +1,4 @@
-//! Displays that are killed or stand still, and drivers that lose their context.
+//! Tests displays that are killed or freeze, and drivers that lose their context.
 
 use std::fs;
 use std::process::Command;
@@ -10,10 +10,10 @@ use super::rig::{PATIENCE, Rig, VIEW, is, middle, number, place, server};
 
 const SMALL: [&str; 4] = ["--set", "domain.cells=[24,36,24]", "--set", "domain.voxel=0.04"];
 
-/// Drags the buoyancy of the smoke up.
+/// Drags the buoyancy of the red smoke up.
 fn raise_buoyancy(rig: &mut Rig) {
     opens_and_runs(rig);
-    // The list of objects, closed, leaves the row below it on the screen.
+    // With the list of objects closed, the row below it is on the screen.
     let state = rig.until("the panel", |s| s["places"]["smoke.red.buoyancy"].is_array());
     let (x, y) = middle(&state, "Objects");
     rig.xdo(&format!("mousemove {x} {y} click 1"));
@@ -24,12 +24,12 @@ fn raise_buoyancy(rig: &mut Rig) {
     rig.until("more buoyancy", |s| number(s, "/params/smoke.red.buoyancy") > 4.0);
 }
 
-/// Whether a scene sets the buoyancy of the smoke, not that of the heat.
+/// Returns whether a scene sets the buoyancy of the smoke, not that of the heat.
 fn has_changes(text: &str) -> bool {
     text.replace("heat_buoyancy", "").contains("buoyancy = ")
 }
 
-/// The changes of the last seconds were lost.
+/// The changes of the last seconds were once lost.
 #[test]
 fn a_signal_closes_the_window_and_keeps_the_changes() {
     for (signal, name) in [("-TERM", "by SIGTERM"), ("-HUP", "by SIGHUP")] {
@@ -59,7 +59,7 @@ fn changes_survive_a_display_that_is_killed() {
     rig.server.kill().unwrap();
     rig.server.wait().unwrap();
     let status = rig.end();
-    // One message: ours has a line, that of the X library two.
+    // The program's own message is one line, that of the X library two.
     let told = rig.told();
     assert!(status.code() == Some(1) && (1..=2).contains(&told.lines().count()), "{status}: {told}");
     (rig.server, rig.display) = server([1280, 800]);
@@ -72,7 +72,7 @@ fn changes_survive_a_display_that_is_killed() {
     assert!(has_changes(&recovered), "{recovered}");
 }
 
-/// The window waits for a display that stands still, longer than the watch over it has patience; the simulation goes on.
+/// The window waits for a frozen display, beyond the timeout of its watchdog, and the simulation goes on.
 #[test]
 fn a_frozen_display_ends_nothing() {
     let Some(mut rig) = Rig::start() else { return };
@@ -88,13 +88,14 @@ fn a_frozen_display_ends_nothing() {
     assert_eq!(rig.told(), "");
 }
 
-/// The window makes another context and shows the smoke in it; a driver that loses that one, too, ends the program with one message.
+/// The window makes another context and shows the smoke in it. If the driver loses this one too, the program
+/// ends with one message.
 #[test]
 fn a_lost_context_is_replaced() {
     survives_a_loss("llvmpipe");
 }
 
-/// The same where the driver makes the pictures, as that of a graphics card does.
+/// A lost context is also replaced if OpenGL renders the pictures, as with a graphics card.
 #[test]
 fn a_lost_context_with_pictures_in_it_is_replaced() {
     survives_a_loss("a graphics card");
@@ -110,7 +111,7 @@ fn survives_a_loss(renderer: &str) {
     rig.until("a plume", |s| number(s, "/time") > 1.0);
     rig.key("space");
     rig.until("a pause", |s| is(s, "/state", "paused"));
-    // The step under way ends, and its picture is refined.
+    // The current step ends, and its picture is refined.
     std::thread::sleep(Duration::from_secs(2));
     let (before, seen) = (rig.state().unwrap(), bright(&rig));
     assert!(seen > 1_000, "{seen} bright pixels of smoke");
@@ -142,11 +143,11 @@ fn survives_a_loss(renderer: &str) {
     );
 }
 
-/// A driver that makes the pictures and refuses our shaders ends the program with one message.
+/// If OpenGL renders the pictures and refuses the shaders, the program ends with one message.
 #[test]
 fn a_refused_shader_ends_the_window_with_one_message() {
     let Some(driver) = LosingDriver::compile() else { return };
-    // A shader that is compiled at the start, and one at the first picture.
+    // The first shader is compiled at the start, the second one at the first picture.
     for refused in ["uniform vec2 edge;", "march_extinction"] {
         let [library, loss, renderer] = driver.environment("a graphics card");
         let environment = [library, loss, renderer, ("UPDRAFT_TEST_REFUSED", refused.into())];
@@ -158,7 +159,7 @@ fn a_refused_shader_ends_the_window_with_one_message() {
     }
 }
 
-/// Number of bright pixels in the view, where no text is.
+/// Returns the number of bright pixels in the part of the view without text.
 fn bright(rig: &Rig) -> usize {
     let screen = rig.screen();
     let rows = screen.chunks_exact(3 * rig.size[0]).skip(100).take(VIEW[1] - 200);

@@ -1,4 +1,4 @@
-//! A window on a virtual screen, driven by mouse and keyboard. It writes its state to a file.
+//! Drives a window on a virtual screen by mouse and keyboard. The window writes its state to a file.
 
 pub mod losing_driver;
 
@@ -25,17 +25,17 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Starts the rig. `None`, and the reason on stderr, where this machine lacks a tool.
+    /// Starts the rig. Returns `None` and prints the reason where this machine lacks a tool.
     pub fn start() -> Option<Self> {
         Self::on([1280, 800], &["--set", "domain.cells=[48,72,48]", "--set", "domain.voxel=0.02"])
     }
 
-    /// The same on a screen of a size, with more arguments.
+    /// Starts the rig on a screen of a size, with more arguments.
     pub fn on(screen: [usize; 2], arguments: &[&str]) -> Option<Self> {
         Self::within(screen, arguments, &[])
     }
 
-    /// The same, with more variables in the environment of the program.
+    /// Starts the rig with more variables in the environment of the program.
     pub fn within(screen: [usize; 2], arguments: &[&str], environment: &[(&str, PathBuf)]) -> Option<Self> {
         for (tool, ask) in [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")] {
             if let Err(error) =
@@ -65,7 +65,7 @@ impl Rig {
             .env("DISPLAY", display)
             .env_remove("WAYLAND_DISPLAY")
             .env("UPDRAFT_STATE_FILE", folder.path().join("state.json"))
-            // No file chooser: neither a portal nor zenity.
+            // There is no file chooser: neither a portal nor zenity.
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
             .env("PATH", folder.path())
             .envs(environment.iter().map(|(name, value)| (name, value)))
@@ -87,7 +87,7 @@ impl Rig {
         }
     }
 
-    /// What the program wrote to stderr.
+    /// Returns the program's stderr.
     pub fn told(&self) -> String {
         fs::read_to_string(self.folder.path().join("stderr")).unwrap()
     }
@@ -107,7 +107,8 @@ impl Rig {
         self.xdo(&format!("key {key}"));
     }
 
-    /// Presses at one point, moves and releases at another. A hand takes several frames for that, also when they are slow.
+    /// Presses at one point, moves and releases at another. Takes several frames, as a hand does, also when
+    /// frames are slow.
     pub fn drag(&self, button: u8, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2]) {
         let (xm, ym) = (0.5 * (x0 + x1), 0.5 * (y0 + y1));
         for step in [
@@ -141,7 +142,7 @@ impl Rig {
         self.until_within(PATIENCE, what, holds)
     }
 
-    /// As [`Rig::until`], for so long.
+    /// Waits as [`Rig::until`] does, for at most `patience`.
     pub fn until_within(&mut self, patience: Duration, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + patience;
         loop {
@@ -155,7 +156,7 @@ impl Rig {
         }
     }
 
-    /// Waits until the reported state satisfies `holds` before and after `look`, which then has seen it.
+    /// Waits until the reported state satisfies `holds` both before and after `look`.
     pub fn until_seen_whole<T>(
         &mut self,
         what: &str,
@@ -165,7 +166,7 @@ impl Rig {
         let deadline = Instant::now() + PATIENCE;
         loop {
             self.until(what, &holds);
-            // What was drawn is on the screen two frames later.
+            // A drawn frame is on the screen two frames later.
             (0..2).for_each(|_| self.wait_for_a_frame());
             let (state, seen) = look(self);
             if holds(&state) {
@@ -175,7 +176,7 @@ impl Rig {
         }
     }
 
-    /// Captures the screen: red, green, blue of each pixel, rows from the top.
+    /// Captures the screen. Returns red, green, blue of each pixel, rows from the top.
     pub fn screen(&self) -> Vec<u8> {
         let arguments = ["-window", "root", "-depth", "8", "rgb:-"].map(str::to_owned);
         let pixels = self.tool("import", &arguments);
@@ -199,7 +200,7 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         for child in [&mut self.program, &mut self.server] {
-            // It may have ended by itself.
+            // The process may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -224,7 +225,7 @@ pub fn server(screen: [usize; 2]) -> (Child, String) {
 /// Edge of the squares in which screens are compared.
 pub const TILE: usize = 64;
 
-/// Mean difference of two screens over the square of the view where they differ most.
+/// Returns the mean difference of two screens over the square of the view in which they differ most.
 pub fn difference(a: &[u8], b: &[u8]) -> f64 {
     let tiles = (0..VIEW[1] / TILE).flat_map(|j| (0..VIEW[0] / TILE).map(move |i| [i, j]));
     tiles.map(|tile| tile_difference(a, b, tile)).fold(0.0, f64::max)
@@ -244,13 +245,13 @@ pub fn is(state: &Value, path: &str, text: &str) -> bool {
     state.pointer(path).and_then(Value::as_str) == Some(text)
 }
 
-/// Left, top, right, bottom of a control.
+/// Returns the left, top, right and bottom of a control.
 pub fn place(state: &Value, name: &str) -> [f64; 4] {
     let place = &state["places"][name];
     std::array::from_fn(|n| place[n].as_f64().unwrap_or_else(|| panic!("no control is called {name}")))
 }
 
-/// The middle of a control \[px\].
+/// Returns the middle of a control \[px\].
 pub fn middle(state: &Value, name: &str) -> (f64, f64) {
     let [left, top, right, bottom] = place(state, name);
     ((0.5 * (left + right)).round(), (0.5 * (top + bottom)).round())

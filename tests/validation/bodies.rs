@@ -1,4 +1,4 @@
-//! Moving bodies, and hot bodies.
+//! Measures flows around moving bodies and hot bodies.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,7 @@ use updraft::field::Field;
 
 use crate::case::{Case, grid};
 
-/// Drag and inertia coefficients of Morison's formula for the force on a swinging cylinder, fitted to its
+/// Fits the drag and inertia coefficients of Morison's formula to the force on an oscillating cylinder in its
 /// second period.
 fn morison(frames: u32) -> [f64; 2] {
     let mut case = Case::new("oscillating-cylinder", &[], vec![]);
@@ -36,7 +36,7 @@ fn a_swinging_cylinder_feels_the_force_of_duetsch() {
     assert!((drag / 2.09 - 1.0).abs() < 0.085 && (inertia / 1.45 - 1.0).abs() < 0.05, "{drag}, {inertia}");
 }
 
-/// Heat that leaves the hot cylinder over 2 κ ΔT, on n² cells; n is a multiple of four.
+/// Returns the heat flux of the hot cylinder over 2 κ ΔT, on n² cells. `n` is a multiple of four.
 fn heat(n: usize, rayleigh: f64, seconds: u32, integrator: &str) -> f64 {
     let kappa = 1.0 / (0.7 * rayleigh).sqrt();
     let set = [
@@ -49,7 +49,7 @@ fn heat(n: usize, rayleigh: f64, seconds: u32, integrator: &str) -> f64 {
     let grid = grid([n, n, 1], 1.0 / n as f64);
     let case = Case::new("hot-cylinder", &set.each_ref().map(String::as_str), grid).run(seconds);
     let (u, v, t) = (case.field(Field::U), case.field(Field::V), case.field(Field::Temperature));
-    // Out of the square through its four sides; a face has cells at `below` and `above`.
+    // The flux out of the square through its four sides. A face has cells at `below` and `above`.
     let flux = |speed: f64, below: usize, above: usize| {
         speed * 0.5 * (t[below] + t[above]) / n as f64 - kappa * (t[above] - t[below])
     };
@@ -69,7 +69,8 @@ fn a_hot_cylinder_gives_off_the_heat_of_shu_and_zhu() {
     }
 }
 
-/// Its layer is 4.6 cells thick. With the temperature interpolated by Lagrange's cubic the heat was 2.1 % too large.
+/// The thermal boundary layer is 4.6 cells thick. With the temperature interpolated by Lagrange's cubic the
+/// heat was 2.1 % too large.
 #[test]
 #[ignore = "slow: half a minute"]
 fn a_very_hot_cylinder_gives_off_the_heat_of_shu_and_zhu() {

@@ -1,14 +1,14 @@
-//! Zalesak's disc, for every scheme.
+//! Turns Zalesak's disc by every advection scheme.
 
 use updraft::field::Field;
 
 use crate::case::{Case, grid, table};
 
-/// Name in a scene, and row of tests/data/zalesak.csv.
+/// The name of each scheme in a scene, and its row in tests/data/zalesak.csv.
 const ROWS: [(&str, &str); 3] =
     [("semi-lagrangian", "SL linear"), ("maccormack", "MacCormack clamp"), ("cubic", "SL Catmull–Rom clamp")];
 
-/// Sum of |change| over the sum of the initial values, after one turn.
+/// Returns the sum of |change| over the sum of the initial values, after one turn.
 fn disc(n: usize, scheme: &str) -> f64 {
     let set = [format!("time.step={}", 1.0 / n as f64), format!("solver.advection={scheme}")];
     let case = Case::new("zalesak", &[&set[0], &set[1]], grid([n, n, 1], 1.0 / n as f64));

@@ -1,4 +1,4 @@
-//! A running scene of `validation/`, and measurements of it.
+//! Runs a scene of `validation/` and measures it.
 
 use updraft::field::Field;
 use updraft::scene::Scene;
@@ -10,12 +10,12 @@ pub struct Case {
     pub solver: Solver,
 }
 
-/// Overrides that set the grid to `cells` of edge `h` \[m\].
+/// Returns overrides that set the grid to `cells` of edge `h` \[m\].
 pub fn grid(cells: [usize; 3], h: f64) -> Vec<String> {
     vec![format!("domain.cells={cells:?}"), format!("domain.voxel={h}")]
 }
 
-/// A table of `tests/data`: its rows, without the header, as words.
+/// Reads a table of `tests/data`: its rows, without the header, as words.
 pub fn table(name: &str) -> Vec<Vec<String>> {
     let path = format!("{}/tests/data/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -23,7 +23,7 @@ pub fn table(name: &str) -> Vec<Vec<String>> {
 }
 
 impl Case {
-    /// The scene `validation/NAME.toml` at its start.
+    /// Loads the scene `validation/NAME.toml` at its start.
     pub fn new(name: &str, set: &[&str], grid: Vec<String>) -> Self {
         let path = format!("{}/validation/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let set = grid.into_iter().chain(set.iter().map(|s| (*s).to_owned())).collect::<Vec<_>>();
@@ -53,13 +53,13 @@ impl Case {
         self.solver.stats().time
     }
 
-    /// Mean of ½u² over the box \[m²/s²\].
+    /// Returns the mean of ½u² over the box \[m²/s²\].
     pub fn energy(&self) -> f64 {
         let volume: f64 = self.scene.extent().map(f64::from).iter().product();
         self.solver.stats().kinetic_energy / volume
     }
 
-    /// The first field of the line probe `name`: coordinates along `axis` \[m\], and values.
+    /// Returns the first field of the line probe `name`: coordinates along `axis` \[m\], and values.
     pub fn line(&self, name: &str, axis: usize) -> (Vec<f64>, Vec<f64>) {
         let probe = self.scene.probes.iter().find(|probe| probe.name == name).expect("a probe");
         let readings = probe.measure(&self.solver).unwrap();
@@ -67,20 +67,21 @@ impl Case {
         readings.iter().map(|r| (at(r), f64::from(r.values[0]))).unzip()
     }
 
-    /// All values of a field, x fastest.
+    /// Returns all values of a field, x fastest.
     pub fn field(&self, field: Field) -> Vec<f64> {
         field.array(&self.solver).unwrap().values.into_iter().map(f64::from).collect()
     }
 }
 
-/// The value of a sampled line at `x`, linear between samples.
+/// Returns the value of a sampled line at `x`, linear between samples.
 pub fn at((xs, values): &(Vec<f64>, Vec<f64>), x: f64) -> f64 {
     let above = xs.iter().position(|s| *s >= x).expect("a point of the line").max(1);
     let part = (x - xs[above - 1]) / (xs[above] - xs[above - 1]);
     values[above - 1] * (1.0 - part) + values[above] * part
 }
 
-/// Position and height of the maximum of a sampled line, by the parabola through its highest values.
+/// Returns the position and height of the maximum of a sampled line, by the parabola through its highest
+/// values.
 pub fn peak((xs, values): &(Vec<f64>, Vec<f64>)) -> (f64, f64) {
     let top = (1..values.len() - 1).max_by(|a, b| values[*a].total_cmp(&values[*b])).expect("a line");
     let [low, here, high] = [values[top - 1], values[top], values[top + 1]];
@@ -89,7 +90,8 @@ pub fn peak((xs, values): &(Vec<f64>, Vec<f64>)) -> (f64, f64) {
     (xs[top] + part * (xs[1] - xs[0]), here + 0.25 * part * (high - low))
 }
 
-/// Maximum between equidistant samples, by the quartic through the greatest and the two on either side of it.
+/// Returns the maximum between equidistant samples, by the quartic through the greatest and the two on either
+/// side of it.
 pub fn crest(values: &[f64]) -> f64 {
     let top = (2..values.len() - 2).max_by(|a, b| values[*a].total_cmp(&values[*b])).expect("five values");
     let weight = |j: i32, t: f64| {
@@ -99,7 +101,7 @@ pub fn crest(values: &[f64]) -> f64 {
     (-100..=100).map(|t| quartic(0.01 * f64::from(t))).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Slope of the straight line nearest to the points.
+/// Returns the slope of the straight line fitted to the points.
 pub fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
@@ -107,7 +109,8 @@ pub fn slope(points: &[(f64, f64)]) -> f64 {
     covariance / points.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
 }
 
-/// Amplitude of the first Fourier mode of equidistant values around a period; the last repeats the first.
+/// Returns the amplitude of the first Fourier mode of equidistant values around a period. The last value
+/// repeats the first.
 pub fn first_mode(values: &[f64]) -> f64 {
     let n = values.len() - 1;
     let angle = |i: usize| 2.0 * std::f64::consts::PI * i as f64 / n as f64;
@@ -115,8 +118,8 @@ pub fn first_mode(values: &[f64]) -> f64 {
     2.0 / n as f64 * sum(f64::cos).hypot(sum(f64::sin))
 }
 
-/// Growth rate of an amplitude, fitted between `from` and `to` times its first value; `None` if it never gets
-/// there.
+/// Returns the growth rate of an amplitude, fitted between `from` and `to` times its first value, or `None`
+/// if it never reaches them.
 pub fn growth(history: &[(f64, f64)], from: f64, to: f64) -> Option<f64> {
     let first = history.first()?.1;
     let within = |p: &&(f64, f64)| p.1 > from * first && p.1 < to * first;

@@ -1,8 +1,8 @@
-//! The lid-driven cavity against the converged profiles of tests/data.
+//! Compares the lid-driven cavity with the converged profiles of tests/data.
 
 use crate::case::{Case, at, grid, table};
 
-/// Greatest difference on the two centre lines in the steady flow, after `seconds`.
+/// Returns the greatest difference on the two centre lines in the steady flow, after `seconds`.
 fn error(n: usize, re: u32, seconds: u32, scheme: &str) -> f64 {
     let h = 1.0 / n as f64;
     let set = [format!("time.step={h}"), format!("fluid.viscosity={}", 1.0 / f64::from(re))];
@@ -13,7 +13,7 @@ fn error(n: usize, re: u32, seconds: u32, scheme: &str) -> f64 {
     let difference = |row: &Vec<String>| {
         let [position, want] = [1, 3].map(|column| row[column].parse::<f64>().unwrap());
         let line = if row[0] == "u" { &vertical } else { &horizontal };
-        // Skips the corners, where lid and wall meet.
+        // The corners, at which lid and wall meet, are skipped.
         if position > 0.0 && position < 1.0 { (at(line, position) - want).abs() } else { 0.0 }
     };
     rows.iter().map(difference).fold(0.0, f64::max)

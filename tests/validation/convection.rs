@@ -1,11 +1,11 @@
-//! Flows driven by heat: the heated cavity and the onset of convection.
+//! Measures flows driven by heat: cavity, convection rolls, hot cylinder and layered air.
 
 use updraft::field::Field;
 
 use crate::case::{Case, crest, grid, slope, table};
 
-/// Nu and the greatest u and v on the centre lines of n² cells, n even, each over its published value, minus
-/// 1.
+/// Returns Nu and the greatest u and v on the centre lines of n² cells, n even, each over its published
+/// value, minus 1.
 fn heated(n: usize, rayleigh: &str, seconds: u32, step: f64, changes: &[&str]) -> [f64; 3] {
     let ra: f64 = rayleigh.parse().unwrap();
     let kappa = 1.0 / (0.71 * ra).sqrt();
@@ -59,7 +59,7 @@ fn heated_cavity_at_64_with_the_default_schemes() {
     }
 }
 
-/// Growth rate of a small roll in κ/d².
+/// Returns the growth rate of a small roll in κ/d².
 fn roll(cells: [usize; 2], rayleigh: f64, step: f64) -> f64 {
     let kappa = 1.0 / rayleigh.sqrt();
     let set = [
@@ -80,7 +80,7 @@ fn roll(cells: [usize; 2], rayleigh: f64, step: f64) -> f64 {
 
 #[test]
 fn convection_sets_in_between_ra_1600_and_1850() {
-    // 63 / 31 cells: a wavelength of 2.032 plate distances.
+    // 63 × 31 cells give a wavelength of 2.032 plate distances.
     let rates = [1600.0, 1850.0].map(|ra| roll([63, 31], ra, 0.05));
     let critical = 1600.0 + 250.0 * rates[0] / (rates[0] - rates[1]);
     println!("growth {rates:.4?} κ/d², none at Ra {critical:.0}");
@@ -88,7 +88,8 @@ fn convection_sets_in_between_ra_1600_and_1850() {
     assert!((critical / 1707.762 - 1.0).abs() < 0.02, "{critical}");
 }
 
-/// Steady rolls, in units of pure conduction (Clever & Busse 1974, J. Fluid Mech. 65: air, wavenumber 3.117).
+/// The heat flux of steady rolls is in units of pure conduction (Clever & Busse 1974, J. Fluid Mech. 65: air,
+/// wavenumber 3.117).
 #[test]
 fn rolls_transport_the_heat_of_clever_and_busse() {
     let cells = [64, 32];
@@ -108,7 +109,8 @@ fn rolls_transport_the_heat_of_clever_and_busse() {
     assert!((nusselt / 2.661 - 1.0).abs() < 0.01, "{nusselt}");
 }
 
-/// Heat that a hot cylinder in a cold box gives to the air over 2 κ ΔT, as its probe says (Shu & Zhu 2002).
+/// Returns the heat flux from a hot cylinder to the air of a cold box over 2 κ ΔT, by its probe (Shu & Zhu
+/// 2002).
 fn cylinder(rayleigh: f64, n: usize, step: f64, seconds: u32, changes: &[&str]) -> f64 {
     let kappa = 1.0 / (0.7 * rayleigh).sqrt();
     let set = [

@@ -1,10 +1,10 @@
-//! A heavy gas under a light one.
+//! Measures the gravity current of a heavy gas under a light one.
 
 use updraft::field::Field;
 
 use crate::case::{Case, grid, slope};
 
-/// Mean speed \[m/s\] of the front between 3 and 6 s, `n` cells high.
+/// Returns the mean speed \[m/s\] of the front between 3 and 6 s, in a box `n` cells high.
 fn front(n: usize) -> f64 {
     let mut case = Case::new("lock-exchange", &[], grid([8 * n, n, 1], 1.0 / n as f64));
     let mut places = vec![];

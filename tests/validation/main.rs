@@ -1,7 +1,7 @@
-//! Flows with published or exact numbers. Each test runs the scene of its name in `validation/` on several
-//! grids, and takes the same measurements as `validation/plot.py`.
+//! Compares flows with published or exact numbers. The tests run scenes of `validation/` on several grids,
+//! and take the same measurements as `validation/plot.py`.
 //!
-//! Quick rungs always run; slow ones with `cargo test --release --test validation -- --ignored`.
+//! The coarse grids always run, the fine ones with `cargo test --release --test validation -- --ignored`.
 //! VALIDATION.md has the table.
 
 mod bodies;

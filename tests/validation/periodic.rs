@@ -1,4 +1,4 @@
-//! Taylor–Green vortices.
+//! Measures Taylor–Green vortices.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,7 @@ use updraft::field;
 
 use crate::case::{Case, grid};
 
-/// Relative error of the mean energy at t = 1, and the greatest error of u on a line.
+/// Returns the relative error of the mean energy at t = 1, and the greatest error of u on a line.
 fn vortex_2d(n: usize, scheme: &str, integrator: &str) -> [f64; 2] {
     let step = format!("time.step={}", PI / n as f64);
     let set = [step, format!("solver.advection={scheme}"), format!("solver.integrator={integrator}")];
@@ -38,7 +38,7 @@ fn taylor_green_in_two_dimensions_decays_at_the_exact_rate() {
     }
 }
 
-/// Greatest error of u on a line after vortices have been advected for 2 s.
+/// Returns the greatest error of u on a line after vortices have been advected for 2 s.
 fn moving_vortex(n: usize) -> f64 {
     let step = format!("time.step={}", 6.4 / n as f64);
     let case = Case::new("taylor-green-moving", &[&step], grid([n, n, 1], 2.0 * PI / n as f64)).run(2);
@@ -56,7 +56,7 @@ fn vortices_in_a_wind_are_second_order() {
     assert!(errors[1] < 0.005 && (errors[0] / errors[2]).log2() > 2.0 * 1.8, "{errors:?}");
 }
 
-/// Maximum of the dissipation and its time: from the enstrophy, and from the loss of energy.
+/// Returns the maximum of the dissipation and its time, by the enstrophy and by the loss of energy.
 fn vortex_3d(n: usize, set: &[&str]) -> [(f64, f64); 2] {
     let mut case = Case::new("taylor-green-3d", set, grid([n; 3], 2.0 * PI / n as f64));
     let volume = (2.0 * PI).powi(3);

@@ -1,12 +1,12 @@
-//! A turbulent plume against the similarity laws of its mean flow (Morton, Taylor & Turner 1956).
+//! Compares a turbulent plume with the similarity laws of its mean flow (Morton, Taylor & Turner 1956).
 
 use crate::case::{Case, grid, slope};
 
 /// Heights of the probes \[m\].
 const HEIGHTS: [f64; 5] = [0.5, 0.8, 1.1, 1.4, 1.7];
 
-/// Growth of the width with the height, and exponent of the decay of the axial velocity with the height; of
-/// the mean flow between 8 s and frame `frames`, on 2n³ cells of 1/n m.
+/// Returns the growth of the width with the height, and the exponent of the decay of the axial velocity with
+/// the height, of the mean flow between 8 s and frame `frames`, on 2n³ cells of 1/n m.
 fn plume(n: usize, frames: u32) -> [f64; 2] {
     let mut case = Case::new("plume", &[], grid([n, 2 * n, n], 1.0 / n as f64));
     let mut across = HEIGHTS.map(|_| vec![0.0; 65]);
@@ -37,7 +37,7 @@ fn plume(n: usize, frames: u32) -> [f64; 2] {
     [grows, slope(&falls)]
 }
 
-/// Distance in which the Gaussian through the core of a profile falls to 1/e.
+/// Returns the distance in which the Gaussian through the core of a profile falls to 1/e.
 fn width(values: &[f64], step: f64) -> f64 {
     let greatest = values.iter().copied().fold(0.0, f64::max);
     let core: Vec<_> = values
@@ -54,7 +54,8 @@ fn width(values: &[f64], step: f64) -> f64 {
 #[test]
 fn a_coarse_plume_opens_as_it_should() {
     let [grows, falls] = plume(32, 240);
-    // Twelve seconds are a short mean: nine runs with a heat of 140 to 160 K/s gave 0.081 to 0.113 and −0.26 to −0.05.
+    // The mean is over twelve seconds, which is short: nine runs with a heat of 140 to 160 K/s gave 0.081 to
+    // 0.113 and −0.26 to −0.05.
     assert!((0.07..0.135).contains(&grows), "{grows}");
     assert!((-0.45..0.0).contains(&falls), "{falls}");
 }
@@ -62,7 +63,8 @@ fn a_coarse_plume_opens_as_it_should() {
 #[test]
 #[ignore = "slow: 3 minutes"]
 fn a_plume_opens_and_slows_down_as_published() {
-    // Width / height 0.10 to 0.12 (Papanicolaou & List 1988; Shabbir & George 1994), height^(−1/3).
+    // Published: width / height of 0.10 to 0.12 (Papanicolaou & List 1988; Shabbir & George 1994), and
+    // height^(−1/3).
     let [grows, falls] = plume(64, 360);
     // The mean over 22 s scatters by some thousandths between runs.
     assert!((0.10..0.13).contains(&grows), "{grows}");

@@ -1,10 +1,10 @@
-//! Two vortex rings that leapfrog.
+//! Runs two vortex rings that leapfrog.
 
 use updraft::field::Field;
 
 use crate::case::{Case, grid};
 
-/// Distance by which the ring of red smoke leads the blue one \[m\].
+/// Returns the distance by which the ring of red smoke leads the blue one \[m\].
 fn ahead(case: &Case) -> f64 {
     let [nx, ..] = case.scene.config.dims.array();
     let place = |field: Field| {
@@ -15,9 +15,11 @@ fn ahead(case: &Case) -> f64 {
     f64::from(case.scene.config.h) * (place(Field::Red) - place(Field::Blue))
 }
 
-/// Greatest lead of either ring between passes \[m\], red's positive: one more than there are passes.
+/// Returns the greatest lead of either ring between passes \[m\], red's positive: one more than the number of
+/// passes.
 fn leads(set: &[&str]) -> Vec<f64> {
-    // A quarter of the box, with larger cells and thicker cores: the walls through the axis are mirrors.
+    // The run is of a quarter of the box, with larger cells and thicker cores. The walls through the axis are
+    // planes of symmetry.
     let coarse =
         ["initial.let.middle=0", "initial.let.a=0.0167", "initial.let.c=0.03", "time.step=0.0138888889"];
     let set: Vec<&str> = coarse.iter().chain(set).copied().collect();
@@ -41,6 +43,6 @@ fn two_rings_pass_each_other_twice() {
     let reflection = leads(&[]);
     let maccormack = leads(&["solver.advection=maccormack", "solver.integrator=projection"]);
     println!("greatest leads, cubic with reflection {reflection:.3?} m, MacCormack {maccormack:.3?} m");
-    // Merged cores never get away from each other: 0.21 m are between them at the start.
+    // Merged cores do not separate again. The distance at the start is 0.21 m.
     assert!(reflection.len() > 2 && reflection[1] > 0.16 && reflection[2] < -0.1, "{reflection:.3?}");
 }

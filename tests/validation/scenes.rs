@@ -1,4 +1,4 @@
-//! Long runs of the built-in scenes: their energy input and losses must balance.
+//! Checks in long runs of the built-in scenes that their energy input and losses balance.
 
 use updraft::scene::{Scene, builtin};
 
@@ -7,7 +7,7 @@ use crate::case::{Case, grid};
 const FRAMES: u32 = 600;
 const COARSER: usize = 4;
 
-/// The built-in scene `name` with cells [`COARSER`] times as large.
+/// Returns the built-in scene `name` with cells [`COARSER`] times as large.
 fn coarse(name: &str) -> Case {
     let scene = Scene::load(name, &[]).unwrap();
     let cells = scene.config.dims.array().map(|n| n.div_ceil(COARSER));
@@ -30,7 +30,7 @@ fn no_builtin_scene_gains_energy_without_end() {
         };
         let quarters = [0, 1, 2, 3].map(mean);
         println!("{name:14} {:?} energy by quarter {quarters:.4?} m²/s²", case.scene.config.dims.array());
-        // Plumes flicker by a third; an instability grows many times over.
+        // The energy of plumes varies by a third, that of an instability grows many times over.
         let most = quarters[..3].iter().copied().fold(0.0, f64::max);
         if quarters[3].is_nan() || quarters[3] > 1.5 * most {
             growing.push((*name, quarters));

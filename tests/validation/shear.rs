@@ -1,4 +1,4 @@
-//! Kelvin–Helmholtz: growth of a wave on the layer U = tanh y.
+//! Measures the Kelvin–Helmholtz instability: the growth of a wave on the layer U = tanh y.
 
 use crate::case::{Case, first_mode, grid, growth};
 

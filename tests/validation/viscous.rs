@@ -1,11 +1,11 @@
-//! Flows dominated by viscosity: from rest beside moving walls and bodies, and creeping through an array of
+//! Measures viscous flows: from rest beside moving walls and bodies, and Stokes flow through an array of
 //! balls.
 
 use std::f64::consts::PI;
 
 use crate::case::{Case, grid};
 
-/// Greatest errors of u across Couette flow from rest after ½, 1 and 2 s.
+/// Returns the greatest errors of u across Couette flow from rest after ½, 1 and 2 s.
 fn couette(n: usize) -> [f64; 3] {
     let set = [format!("time.step={}", 0.8 / n as f64)];
     let mut case = Case::new("couette", &[&set[0]], grid([16, n, 1], 1.0 / n as f64));
@@ -33,7 +33,7 @@ fn a_wall_that_starts_to_move_drags_the_air_along() {
     }
 }
 
-/// erfc by its integral, Simpson's rule.
+/// Returns erfc by Simpson's rule on its integral.
 fn erfc(x: f64) -> f64 {
     const PARTS: u32 = 400;
     let h = (6.0 - x) / f64::from(PARTS);
@@ -66,13 +66,13 @@ fn air_between_a_cylinder_that_turns_and_a_tube_goes_round_as_taylor_says() {
         let r = x - 1.12;
         (v - (1.0 / r - r) / 3.0).abs()
     };
-    // Within a cell of a surface values inside the solids count too.
+    // Within a cell of a surface the interpolation includes values inside the solids.
     let error = x.iter().zip(&v).filter(|(x, _)| (1.67..2.07).contains(*x)).map(error).fold(0.0, f64::max);
     println!("greatest error {:.4} of the speed of the cylinder", error / 0.5);
     assert!(error / 0.5 < 0.01, "{error}");
 }
 
-/// K: the drag of a ball of radius `a` in the array over Stokes' drag, after `frames`.
+/// Returns K, the drag of a ball of radius `a` in the array over Stokes' drag, after `frames`.
 fn array(a: f64, frames: u32) -> f64 {
     let radius = format!("solid.0.shape.sphere.radius={a}");
     let case = Case::new("spheres", &[&radius], vec![]).run(frames);

@@ -1,4 +1,4 @@
-//! Single vortices: one that spreads, and two kinds that move.
+//! Measures single vortices: Lamb–Oseen's, Hill's, a ring, and a dipole at a wall.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,8 @@ use updraft::field;
 
 use crate::case::{Case, grid, peak, slope};
 
-/// Greatest error of the velocity around a Lamb–Oseen vortex within a quarter metre, over its greatest velocity.
+/// Returns the greatest error of the velocity around a Lamb–Oseen vortex within a quarter metre, over its
+/// greatest velocity.
 fn spreading(n: usize, step: f64) -> f64 {
     let step = format!("time.step={step}");
     let case = Case::new("lamb-oseen", &[&step], grid([n, n, 1], 1.0 / n as f64)).run(15);
@@ -25,7 +26,7 @@ fn a_vortex_spreads_as_lamb_and_oseen_say() {
     assert!(error < 0.07, "{error}");
 }
 
-/// Speed \[m/s\] at which the velocity profile on the axis of a scene moves.
+/// Returns the speed \[m/s\] at which the velocity profile on the axis of a scene moves.
 fn speed(mut case: Case, frames: [u32; 2]) -> f64 {
     let mut places = vec![(0.0, peak(&case.line("axis", 0)).0)];
     case.watch(frames[1], |case| places.push((case.time(), peak(&case.line("axis", 0)).0)));
@@ -51,14 +52,16 @@ fn hills_vortex_at_96() {
 #[test]
 #[ignore = "slow: 2 minutes"]
 fn a_vortex_ring_moves_at_kelvins_speed() {
-    // The walls, three radii away, take 4.5 % off Kelvin's speed (their images are dipoles: validation/plot.py).
+    // The walls, three radii away, reduce Kelvin's speed by 4.5 % (their images are dipoles, see
+    // validation/plot.py).
     let published = 0.955 * ((8.0_f64 / 0.25).ln() - 0.25) / (4.0 * PI);
     let speed = speed(Case::new("ring", &[], vec![]), [2, 12]);
     println!("{speed:.4} m/s, published {published:.4}");
     assert!((speed / published - 1.0).abs() < 0.08, "{speed}");
 }
 
-/// Energy and enstrophy of the dipole after some quarters of a second over the published values, minus 1.
+/// Returns the energy and enstrophy of the dipole after some quarters of a second over the published values,
+/// minus 1.
 fn against_a_wall(n: usize, quarters: usize) -> Vec<[f64; 2]> {
     const PUBLISHED: [[f64; 2]; 3] = [[1.502, 472.7], [1.013, 380.6], [0.767, 255.2]];
     let h = 2.0 / n as f64;
