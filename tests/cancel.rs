@@ -122,7 +122,7 @@ fn a_step_after_a_cancelled_one_is_finite_and_free_of_divergence() {
 /// Prints the time until a cancelled step at 256³ ends. Run it with `--ignored --nocapture` on an idle machine.
 #[test]
 #[ignore = "a measurement"]
-fn how_soon_a_cancelled_step_ends() {
+fn prints_the_time_until_a_cancelled_step_ends() {
     type Change = fn(&mut Config, &mut Params);
     let cells = std::env::var("CELLS").ok().and_then(|n| n.parse().ok()).unwrap_or(256);
     let only = std::env::var("ONLY").unwrap_or_default();

@@ -48,7 +48,7 @@ fn mean(sheet: &Sheet, weights: &Sheet, n: usize, side: usize, channel: usize) -
 
 /// Such options were once taken and ignored.
 #[test]
-fn what_has_no_effect_on_a_sheet_is_refused() {
+fn options_without_effect_on_a_sheet_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let flipbook = |more: &[&str]| {
         let args =

@@ -38,12 +38,12 @@ struct Case {
 /// The mean of a picture over that of the reference, and the RMS of the difference of blocks over the mean of
 /// the reference.
 #[derive(Clone, Copy, Debug)]
-struct Off {
+struct Deviation {
     mean: f32,
     local: f32,
 }
 
-impl Off {
+impl Deviation {
     /// Asserts bounds of the mean's distance from 1 and of the local errors.
     #[track_caller]
     fn within(self, what: &str, mean: f32, local: f32) {
@@ -156,7 +156,7 @@ fn two_traced(
 
 /// Compares one channel of a picture with two independent estimates of the truth. The product of the two differences
 /// has no noise in the mean.
-fn off(marched: &[[f32; 4]], [one, other]: &[Vec<[f32; 4]>; 2], channel: usize) -> Off {
+fn compare(marched: &[[f32; 4]], [one, other]: &[Vec<[f32; 4]>; 2], channel: usize) -> Deviation {
     let blocks = |image: &[[f32; 4]]| -> Vec<f64> {
         let across = SIZE / BLOCK;
         let mut sums = vec![0.0; (across * across) as usize];
@@ -175,7 +175,7 @@ fn off(marched: &[[f32; 4]], [one, other]: &[Vec<[f32; 4]>; 2], channel: usize) 
         squares += (marched[n] - one[n]) * (marched[n] - other[n]);
     }
     let mean = true_sum / covered.len() as f64;
-    Off {
+    Deviation {
         mean: (sum / true_sum) as f32,
         local: ((squares / covered.len() as f64).max(0.0).sqrt() / mean) as f32,
     }
@@ -216,7 +216,7 @@ fn smoke_is_as_bright_as_traced() {
         let traced = truth(&snapshot, case, false, u32::MAX, 8);
         for channel in [0, 1] {
             let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
-            off(&many, &traced, channel).within(&what, 0.05, 0.12);
+            compare(&many, &traced, channel).within(&what, 0.05, 0.12);
         }
     }
 }
@@ -236,7 +236,7 @@ fn smoke_that_scatters_forward_is_as_bright_as_traced() {
         let traced = truth(&snapshot, case, true, u32::MAX, 128);
         for channel in [0, 1] {
             let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
-            off(&many, &traced, channel).within(&what, 0.06, 0.09);
+            compare(&many, &traced, channel).within(&what, 0.06, 0.09);
         }
     }
 }
@@ -251,7 +251,7 @@ fn fine_light_in_dense_smoke_is_as_bright_as_traced() {
         let marched = picture(&mut renderer(true), &snapshot, &look(case));
         let traced = truth(&snapshot, case, true, u32::MAX, 32);
         let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
-        off(&marched, &traced, channel).within(&what, 0.07, 0.10);
+        compare(&marched, &traced, channel).within(&what, 0.07, 0.10);
     }
 }
 
@@ -263,7 +263,7 @@ fn light_scattered_once_is_as_bright_as_traced() {
         let (snapshot, mut renderer) = (shape(name), CpuRenderer::new());
         let look = Look { scattering: Scattering::Single, ..look(case) };
         let marched = picture(&mut renderer, &snapshot, &look);
-        off(&marched, &truth(&snapshot, case, false, 1, 32), 2).within(&format!("{case:?}"), 0.02, 0.05);
+        compare(&marched, &truth(&snapshot, case, false, 1, 32), 2).within(&format!("{case:?}"), 0.02, 0.05);
     }
 }
 
@@ -282,7 +282,7 @@ fn light_scattered_once_in_files_is_as_bright_as_traced() {
         let snapshot = shape(name);
         let look = Look { scattering: Scattering::Single, ..look(case) };
         let marched = picture(&mut renderer(true), &snapshot, &look);
-        off(&marched, &truth(&snapshot, case, true, 1, 64), 2).within(&format!("{case:?}"), 0.02, local);
+        compare(&marched, &truth(&snapshot, case, true, 1, 64), 2).within(&format!("{case:?}"), 0.02, local);
     }
 }
 
@@ -295,7 +295,7 @@ fn light_turns_within_dense_cells() {
         let snapshot = shape(name);
         let look = Look { scattering: Scattering::Single, ..look(case) };
         let marched = picture(&mut renderer(true), &snapshot, &look);
-        off(&marched, &truth(&snapshot, case, true, 1, 32), 2).within(&format!("{case:?}"), mean, local);
+        compare(&marched, &truth(&snapshot, case, true, 1, 32), 2).within(&format!("{case:?}"), mean, local);
     }
 }
 
@@ -355,7 +355,7 @@ fn a_mirrored_scene_has_a_mirrored_picture() {
         let size = SIZE as usize;
         let mirrored: Vec<_> =
             (0..size * size).map(|n| other[n / size * size + size - 1 - n % size]).collect();
-        let off = off(&one, &[mirrored.clone(), mirrored], 1);
+        let off = compare(&one, &[mirrored.clone(), mirrored], 1);
         off.within(&format!("{cells} cells"), 0.002, 0.004);
     }
 }
@@ -392,7 +392,7 @@ fn an_environment_lights_smoke_as_traced() {
     let bright = in_environment(25.0, |d| if d[0] > 0.5 { 4.0 } else { 0.2 });
     let mut renderer = CpuRenderer::new();
     let marched = picture(&mut renderer, &snapshot, &bright);
-    off(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1).within("environment", 0.08, 0.2);
+    compare(&marched, &two_traced(&mut renderer, &snapshot, &bright, 16), 1).within("environment", 0.08, 0.2);
 }
 
 /// A small sun in an environment casts a shadow. It was once spread over harmonics that cast none.
@@ -405,7 +405,7 @@ fn a_sun_in_an_environment_lights_as_traced_and_casts_a_shadow() {
     let lit = Look { floor: Some([0.4; 3]), ..lit };
     let mut renderer = CpuRenderer::new();
     let marched = picture(&mut renderer, &snapshot, &lit);
-    off(&marched, &two_traced(&mut renderer, &snapshot, &lit, 32), 1).within("sun", 0.05, 0.12);
+    compare(&marched, &two_traced(&mut renderer, &snapshot, &lit, 32), 1).within("sun", 0.05, 0.12);
 }
 
 /// Returns lights around a ball of smoke, by name.
@@ -440,7 +440,7 @@ fn further_lights_are_as_bright_as_traced() {
             // A light within dense smoke is not a point in the light volume, and light scattered forward
             // close to it is left out.
             let [mean, local] = if name == "point within" { [0.2, 0.36] } else { [0.06, 0.18] };
-            off(&marched, &traced, 1).within(&format!("{name}, {extinction} 1/m, g {g}"), mean, local);
+            compare(&marched, &traced, 1).within(&format!("{name}, {extinction} 1/m, g {g}"), mean, local);
         }
     }
 }
@@ -485,11 +485,11 @@ fn table_of_all_cases() {
             let mut renderer = renderer(splines);
             let single = Look { scattering: Scattering::Single, ..look(case) };
             let once = picture(&mut renderer, &snapshot, &single);
-            let mut all = vec![off(&once, &truth(&snapshot, case, splines, 1, 128), 2)];
+            let mut all = vec![compare(&once, &truth(&snapshot, case, splines, 1, 128), 2)];
             if std::env::var_os("LIGHT_ONCE").is_none() {
                 let many = picture(&mut renderer, &snapshot, &look(case));
                 let traced = truth(&snapshot, case, splines, u32::MAX, 256);
-                all.extend((0..3).map(|channel| off(&many, &traced, channel)));
+                all.extend((0..3).map(|channel| compare(&many, &traced, channel)));
             }
             let words: Vec<String> =
                 all.iter().map(|off| format!("{:.2} {:.0} %", off.mean, 100.0 * off.local)).collect();

@@ -67,7 +67,7 @@ impl Scene {
     }
 
     /// Returns the deviation of the mirror image of a run: smoke and heat relative to their maxima.
-    fn off(&self, axis: usize) -> [f32; 2] {
+    fn deviation(&self, axis: usize) -> [f32; 2] {
         let (here, there) = (self.run(None, 2).0, self.mirrored(axis).run(Some(axis), 2).0);
         let (mut off, mut most) = ([0.0f32; 2], [0.0f32; 2]);
         for c in 0..CELLS.iter().product() {
@@ -161,7 +161,7 @@ proptest! {
         scene in scene(pillar().prop_map(|solid| vec![solid])),
         axis in 0..3usize,
     ) {
-        let off = scene.off(axis);
+        let off = scene.deviation(axis);
         prop_assert!(off.iter().all(|&off| off < 1e-4), "smoke and heat are off by {off:?}");
     }
 
@@ -172,7 +172,7 @@ proptest! {
         scene in scene(prop::collection::vec(body(), 2)),
         axis in 0..3usize,
     ) {
-        let off = scene.off(axis);
+        let off = scene.deviation(axis);
         prop_assert!(off.iter().all(|&off| off < 1e-4), "smoke and heat are off by {off:?}");
     }
 

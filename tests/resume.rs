@@ -53,29 +53,29 @@ fn run(solver: &mut Solver, steps: usize) {
 }
 
 /// Returns all results of a solver.
-fn seen(solver: &Solver) -> (Vec<Vec<u32>>, String) {
+fn results(solver: &Solver) -> (Vec<Vec<u32>>, String) {
     let bits = |field: Field| field.array(solver).unwrap().values.iter().map(|x| x.to_bits()).collect();
     let mut stats = solver.stats().clone();
     stats.stages = Default::default();
-    let rest = format!("{stats:?} {:?} {:?}", solver.solid_forces(), solver.solid_pressures());
-    (Field::STORED.map(bits).to_vec(), rest)
+    let statistics = format!("{stats:?} {:?} {:?}", solver.solid_forces(), solver.solid_pressures());
+    (Field::STORED.map(bits).to_vec(), statistics)
 }
 
 #[track_caller]
-fn goes_on(mut scene: Scene, what: &str) {
+fn assert_continues(mut scene: Scene, what: &str) {
     scene.config.threads = 1;
-    let mut whole = scene.solver().expect("a solver");
-    run(&mut whole, 2);
+    let mut uninterrupted = scene.solver().expect("a solver");
+    run(&mut uninterrupted, 2);
     let mut state = Vec::new();
-    whole.save(Cursor::new(&mut state)).expect("memory");
-    let then = seen(&whole);
-    run(&mut whole, 3);
+    uninterrupted.save(Cursor::new(&mut state)).expect("memory");
+    let saved = results(&uninterrupted);
+    run(&mut uninterrupted, 3);
     scene.config.threads = 2;
-    let mut rest = scene.solver().expect("a solver");
-    rest.load(Cursor::new(&state)).expect("a state");
-    assert!(seen(&rest) == then, "{what}: the state is another one at once");
-    run(&mut rest, 3);
-    assert!(seen(&rest) == seen(&whole), "{what}: the run went on another way");
+    let mut resumed = scene.solver().expect("a solver");
+    resumed.load(Cursor::new(&state)).expect("a state");
+    assert!(results(&resumed) == saved, "{what}: the state is another one at once");
+    run(&mut resumed, 3);
+    assert!(results(&resumed) == results(&uninterrupted), "{what}: the run went on another way");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn every_solver_goes_on_with_the_same_bits() {
     for advection in ["semi-lagrangian", "monotone", "maccormack", "cubic", "lagrange", "conservative"] {
         for integrator in ["projection", "reflection"] {
             for (n, solids) in SOLIDS.into_iter().enumerate() {
-                goes_on(
+                assert_continues(
                     scene(advection, integrator, solids, &[]),
                     &format!("{advection}, {integrator}, solids {n}"),
                 );
@@ -104,7 +104,7 @@ fn air_that_has_slowed_beside_a_solid_goes_on_with_the_same_bits() {
     stop = 0.04";
     for advection in ["semi-lagrangian", "maccormack", "lagrange"] {
         let solids = format!("{}{gust}", SOLIDS[3]);
-        goes_on(scene(advection, "trapezoid", &solids, &["fluid.friction=25"]), advection);
+        assert_continues(scene(advection, "trapezoid", &solids, &["fluid.friction=25"]), advection);
     }
 }
 
@@ -121,20 +121,20 @@ fn every_projection_and_side_goes_on_with_the_same_bits() {
     ];
     for more in cases {
         for integrator in ["projection", "reflection"] {
-            goes_on(scene("cubic", integrator, "", more), &format!("{more:?}, {integrator}"));
+            assert_continues(scene("cubic", integrator, "", more), &format!("{more:?}, {integrator}"));
         }
     }
     for (advection, solids) in
         [("conservative", SOLIDS[1]), ("conservative", SOLIDS[0]), ("maccormack", SOLIDS[1])]
     {
-        goes_on(
+        assert_continues(
             scene(advection, "trapezoid", solids, &["domain.detail=2"]),
             &format!("detail 2, {advection}"),
         );
     }
     // The box is sealed around a moving body, so the solver compensates its losses.
     let more = ["domain.walls=closed", "fluid.viscosity=0"];
-    goes_on(scene("conservative", "projection", SOLIDS[1], &more), "sealed");
+    assert_continues(scene("conservative", "projection", SOLIDS[1], &more), "sealed");
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn six_sides(swap: bool, nu: f32, is_uneven: bool, solids: Vec<Solid>) -> Solver
 
 /// Returns the greatest difference of two boxes of which one has x and z exchanged: of smoke and heat as
 /// shares of the inflow's, and of the velocity \[m/s\].
-fn apart(here: &Solver, there: &Solver) -> [f32; 2] {
+fn differences(here: &Solver, there: &Solver) -> [f32; 2] {
     let n = EXCHANGED;
     let mut off = [0.0f32; 2];
     for (k, j, i) in (0..n).flat_map(|k| (0..n).flat_map(move |j| (0..n).map(move |i| (k, j, i)))) {
@@ -239,7 +239,8 @@ fn apart(here: &Solver, there: &Solver) -> [f32; 2] {
 #[test]
 fn edges_between_two_kinds_of_sides_do_not_depend_on_the_order_of_axes() {
     for (nu, is_uneven) in [(0.0, false), (1e-3, false), (0.0, true), (1e-3, true), (0.1, true)] {
-        let off = apart(&six_sides(false, nu, is_uneven, vec![]), &six_sides(true, nu, is_uneven, vec![]));
+        let off =
+            differences(&six_sides(false, nu, is_uneven, vec![]), &six_sides(true, nu, is_uneven, vec![]));
         println!(
             "viscosity {nu}, uneven {is_uneven}: smoke and heat are off by {}, the velocity by {} m/s",
             off[0], off[1]
@@ -260,7 +261,7 @@ fn a_solid_in_an_edge_depends_little_on_the_order_of_axes() {
                 let block = Solid { slip: Slip::None, ..Solid::new(shape, place) };
                 six_sides(swap, nu, is_uneven, vec![block])
             };
-            let off = apart(&run(false), &run(true));
+            let off = differences(&run(false), &run(true));
             println!(
                 "viscosity {nu}, uneven {is_uneven}: smoke and heat are off by {}, the velocity by {} m/s",
                 off[0], off[1]

@@ -168,7 +168,7 @@ mod tests {
     }
 
     /// Position of a point in the view, in points from the top left: the inverse of `ray`.
-    fn seen(p: Vector3<f32>) -> Vector2<f32> {
+    fn view_position(p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit().axes();
         let from_eye = p - orbit().eye();
         let scale = 0.5 * VIEW.y / (20.0f32.to_radians().tan() * from_eye.dot(&axes.forward));
@@ -181,7 +181,11 @@ mod tests {
         let depth = depth_of(ball.center, &orbit());
         for mouse in [Vector2::new(450.0, 300.0), Vector2::new(10.0, 590.0), Vector2::new(700.0, 50.0)] {
             ball.point_at(mouse, VIEW, &orbit(), EXTENT);
-            assert!((seen(ball.center) - mouse).norm() < 0.05, "{mouse:?} {:?}", seen(ball.center));
+            assert!(
+                (view_position(ball.center) - mouse).norm() < 0.05,
+                "{mouse:?} {:?}",
+                view_position(ball.center)
+            );
             assert!((depth_of(ball.plane, &orbit()) - depth).abs() < 1e-4);
         }
     }
@@ -193,7 +197,7 @@ mod tests {
         let depth = depth_of(ball.center, &orbit());
         ball.push_away(2.0, &orbit(), EXTENT);
         assert!(depth_of(ball.center, &orbit()) > depth + 0.05);
-        assert!((seen(ball.center) - Vector2::new(500.0, 200.0)).norm() < 0.05);
+        assert!((view_position(ball.center) - Vector2::new(500.0, 200.0)).norm() < 0.05);
         ball.push_away(1e6, &orbit(), EXTENT);
         let [eye, ray] = orbit().sight(Vector2::new(500.0, 200.0), VIEW);
         let (_, far) = crossing(eye, ray, EXTENT).unwrap();
@@ -206,7 +210,7 @@ mod tests {
         let depth = depth_of(ball.center, &orbit());
         for corner in corners(EXTENT) {
             let inside = corner + (Vector3::from(EXTENT) * 0.5 - corner) * 0.02;
-            ball.point_at(seen(inside), VIEW, &orbit(), EXTENT);
+            ball.point_at(view_position(inside), VIEW, &orbit(), EXTENT);
             let within = (0..3).all(|a| (-1e-4..=EXTENT[a] + 1e-4).contains(&ball.center[a]));
             assert!(within, "at {corner:?} the ball is at {:?}", ball.center);
         }

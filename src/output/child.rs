@@ -29,16 +29,16 @@ pub struct Patience(pub Duration);
 impl Patience {
     /// Two minutes, or the number of seconds in `UPDRAFT_PATIENCE`.
     pub fn usual() -> Self {
-        Self(Duration::from_secs(Self::said().ok().flatten().unwrap_or(120)))
+        Self(Duration::from_secs(Self::from_environment().ok().flatten().unwrap_or(120)))
     }
 
     /// Fails if `UPDRAFT_PATIENCE` is no number of seconds.
     pub fn check() -> Result<(), String> {
-        Self::said().map(drop)
+        Self::from_environment().map(drop)
     }
 
     /// The seconds that `UPDRAFT_PATIENCE` says; empty: none.
-    fn said() -> Result<Option<u64>, String> {
+    fn from_environment() -> Result<Option<u64>, String> {
         let Some(text) = std::env::var_os("UPDRAFT_PATIENCE").filter(|text| !text.is_empty()) else {
             return Ok(None);
         };

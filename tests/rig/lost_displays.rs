@@ -37,7 +37,7 @@ fn a_signal_closes_the_window_and_keeps_the_changes() {
         raise_buoyancy(&mut rig);
         let id = rig.program.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        let (status, told) = (rig.end(), rig.told());
+        let (status, told) = (rig.end(), rig.stderr());
         assert!(status.code() == Some(1) && told.lines().count() == 1, "{status}: {told}");
         assert!(told.contains(&format!("stopped: {name}")), "{told}");
         let copy = rig.folder.path().join("state/updraft/unsaved-1.toml");
@@ -60,7 +60,7 @@ fn changes_survive_a_display_that_is_killed() {
     rig.server.wait().unwrap();
     let status = rig.end();
     // The program's own message is one line, that of the X library two.
-    let told = rig.told();
+    let told = rig.stderr();
     assert!(status.code() == Some(1) && (1..=2).contains(&told.lines().count()), "{status}: {told}");
     (rig.server, rig.display) = server([1280, 800]);
     fs::remove_file(rig.folder.path().join("state.json")).unwrap();
@@ -85,7 +85,7 @@ fn a_frozen_display_ends_nothing() {
     std::thread::sleep(Duration::from_secs(8));
     server("-CONT");
     rig.until("later steps", |s| is(s, "/state", "running") && number(s, "/step") > step + 4.0);
-    assert_eq!(rig.told(), "");
+    assert_eq!(rig.stderr(), "");
 }
 
 /// The window makes another context and shows the smoke in it. If the driver loses this one too, the program
@@ -131,12 +131,12 @@ fn survives_a_loss(renderer: &str) {
     rig.until("later steps", |s| {
         is(s, "/state", "running") && number(s, "/step") > number(&after, "/step") + 2.0
     });
-    assert_eq!(rig.told(), "");
+    assert_eq!(rig.stderr(), "");
 
     std::thread::sleep(Duration::from_millis(5_500));
     driver.lose(1_000);
     let status = rig.end();
-    let told = rig.told();
+    let told = rig.stderr();
     assert!(
         status.code() == Some(1) && told.lines().count() == 1 && told.contains("context"),
         "{status}: {told}"
@@ -153,7 +153,7 @@ fn a_refused_shader_ends_the_window_with_one_message() {
         let environment = [library, loss, renderer, ("UPDRAFT_TEST_REFUSED", refused.into())];
         let Some(mut rig) = Rig::within([1280, 800], &[], &environment) else { return };
         let status = rig.end();
-        let told = rig.told();
+        let told = rig.stderr();
         assert_eq!(status.code(), Some(1), "{refused}: {told}");
         assert!(told.lines().count() == 1 && told.contains("refuses it"), "{refused}: {told}");
     }

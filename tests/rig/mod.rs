@@ -88,7 +88,7 @@ impl Rig {
     }
 
     /// Returns the program's stderr.
-    pub fn told(&self) -> String {
+    pub fn stderr(&self) -> String {
         fs::read_to_string(self.folder.path().join("stderr")).unwrap()
     }
 

@@ -5,7 +5,6 @@
 //! VALIDATION.md has the table.
 
 mod bodies;
-mod carried;
 mod case;
 mod cavity;
 mod convection;
@@ -17,3 +16,4 @@ mod scenes;
 mod shear;
 mod viscous;
 mod vortices;
+mod zalesak;

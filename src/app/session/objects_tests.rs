@@ -11,7 +11,7 @@ use crate::solver::{Form, Shape};
 const BALL: &str = "shape = { sphere = { radius = 0.2 } }\nposition = [0.6, 0.8, 0.6]\n";
 
 /// Position of a handle in the view.
-fn seen(s: &Session, list: List, n: usize) -> Vector2<f32> {
+fn handle_position(s: &Session, list: List, n: usize) -> Vector2<f32> {
     let (.., p) = s.handles().into_iter().find(|h| (h.0, h.1) == (list, n)).unwrap();
     s.orbit.seen(p, s.view).unwrap().0
 }
@@ -52,7 +52,7 @@ fn a_solid_is_added_dragged_by_its_handle_and_undone_and_the_air_makes_way() {
     assert_eq!(s.model.selected, Some(Selected::Object(List::Solid, 0)));
     s.run();
     until(&mut s, |s| s.readout.stats.step > 1);
-    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    let (now, at) = (Instant::now(), handle_position(&s, List::Solid, 0));
     s.press(Button::Left, Held::default(), at, now);
     assert_eq!(s.gesture(), Some(crate::app::gesture::Gesture::Move));
     let mut fastest: f32 = 0.0;
@@ -89,7 +89,7 @@ fn a_drag_is_free_although_an_axis_points_at_the_viewer() {
     s.set_view(800.0, 600.0);
     s.edit(&[Change::Add(List::Solid, BALL.into())]);
     s.sync();
-    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    let (now, at) = (Instant::now(), handle_position(&s, List::Solid, 0));
     s.press(Button::Left, Held::default(), at, now);
     s.hover(at + Vector2::new(60.0, 0.0), now);
     s.release(Button::Left, now);
@@ -101,7 +101,7 @@ fn a_drag_is_free_although_an_axis_points_at_the_viewer() {
 fn an_object_stays_in_the_box_and_one_that_cannot_be_is_refused_with_a_reason() {
     let mut s = session();
     s.model.selected = None;
-    let (now, at) = (Instant::now(), seen(&s, List::Source, 0));
+    let (now, at) = (Instant::now(), handle_position(&s, List::Source, 0));
     s.press(Button::Left, Held::default(), at, now);
     s.hover(at + Vector2::new(4000.0, -50.0), now);
     s.release(Button::Left, now);
@@ -371,7 +371,7 @@ fn a_solid_dragged_on_a_recorded_frame_goes_on_from_there_and_one_undo_brings_al
         s.advance_playback(Instant::now());
     };
     show(&mut s, 2);
-    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    let (now, at) = (Instant::now(), handle_position(&s, List::Solid, 0));
     s.press(Button::Left, Held::default(), at, now);
     assert_eq!(s.gesture(), Some(crate::app::gesture::Gesture::Move));
     s.release(Button::Left, now);
@@ -420,7 +420,7 @@ fn the_ring_of_a_solid_is_where_the_recorded_frame_has_it() {
     let (.., p) = s.handles().into_iter().find(|h| h.0 == List::Solid).unwrap();
     assert!((p.x - 0.6).abs() < 1e-3, "{p}");
     // It is dragged from there.
-    let (now, at) = (Instant::now(), seen(&s, List::Solid, 0));
+    let (now, at) = (Instant::now(), handle_position(&s, List::Solid, 0));
     s.press(Button::Left, Held::default(), at, now);
     s.hover(at + Vector2::new(0.0, -40.0), now);
     s.release(Button::Left, now);
