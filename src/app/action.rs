@@ -183,7 +183,7 @@ impl Binding {
 }
 
 impl Action {
-    /// Its key, as shown beside a button.
+    /// Returns the key of the action, as shown beside a button.
     pub fn key(self) -> String {
         BINDINGS.iter().find(|b| b.action == self).map(Binding::label).unwrap_or_default()
     }

@@ -198,7 +198,7 @@ impl Export {
         self.shared.cancel.load(Ordering::Relaxed)
     }
 
-    /// Its path or error, once it has ended.
+    /// Returns the path or the error of the export, once it has ended.
     pub(super) fn result(&self) -> Option<Result<String, String>> {
         self.shared.result.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

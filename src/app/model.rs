@@ -259,7 +259,7 @@ pub struct Readout {
     pub draw_ms: f32,
     /// Wall time of the last steps, the newest last \[ms\].
     pub step_ms: VecDeque<f32>,
-    /// The same by stage \[ms\].
+    /// Wall time of the last steps by stage \[ms\].
     pub stage_ms: VecDeque<[f32; Stage::ALL.len()]>,
     /// Integral of each density after the last steps \[m³\].
     pub masses: VecDeque<[f32; 3]>,

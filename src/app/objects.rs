@@ -324,11 +324,11 @@ pub fn template(scene: &Scene, kind: &str) -> String {
 /// Scale and position \[m\] of a mesh in a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// Its scale: 1, 2 or 5 times a power of ten.
+    /// Scale of the mesh: 1, 2 or 5 times a power of ten.
     pub scale: f32,
-    /// Position of its origin \[m\], with which it stands in the middle of the box.
+    /// Position of the mesh's origin \[m\] that puts the mesh in the middle of the box.
     pub position: [f32; 3],
-    /// Its longest side after scaling \[m\].
+    /// Longest side of the scaled mesh \[m\].
     pub longest: f32,
 }
 

@@ -23,7 +23,8 @@ const STEP: f32 = 2.5;
 
 /// Interval of snapshots, in times of a fine picture, above which running smoke starts to be rendered finely.
 const AMPLE: f32 = 1.8;
-/// The same interval below which it stops; less than [`AMPLE`], so that the quality does not alternate.
+/// Interval of snapshots, in times of a fine picture, below which fine rendering stops; less than [`AMPLE`],
+/// so that the quality does not alternate.
 const SCANT: f32 = 1.2;
 /// Decay of a measured time, so that a level that was slow is tried again after a while.
 const FORGET: f32 = 0.995;

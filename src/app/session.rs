@@ -122,7 +122,7 @@ enum LoadCause {
     Undone,
     /// By redo.
     Redone,
-    /// The same scene from the start.
+    /// By a restart of the scene.
     Restarted,
 }
 

@@ -156,7 +156,7 @@ impl Side {
     /// Both sides, from the left.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// The other one.
+    /// Returns the other side.
     pub fn other(self) -> Self {
         match self {
             Self::A => Self::B,
@@ -164,7 +164,7 @@ impl Side {
         }
     }
 
-    /// Its letter in the window.
+    /// Returns the letter of the side in the window.
     pub fn letter(self) -> &'static str {
         ["A", "B"][self as usize]
     }

@@ -418,7 +418,7 @@ impl Screen {
         }
         // A function key types nothing.
         let mut types = !matches!(action, Action::ToggleHelp | Action::Picture);
-        // Nobody searches for a space.
+        // A space in an empty search field is the key of run and pause, since no search starts with one.
         types &= !(action == Action::RunPause
             && self.session.model.search.is_empty()
             && panel::search::has_keyboard(ctx));

@@ -68,7 +68,7 @@ pub struct Head {
 
 /// An intact checkpoint.
 pub struct Checkpoint {
-    /// Its head.
+    /// Head of the file.
     pub head: Head,
     path: PathBuf,
     /// The file, positioned at the state of the solver.

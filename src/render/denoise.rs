@@ -32,7 +32,7 @@ pub(super) struct Traced<'a> {
     pub mean: &'a [[f32; 4]],
     /// Variance of the [`brightness`] of the mean.
     pub variance: &'a [f32],
-    /// The same picture without noise.
+    /// A picture without noise, from the light volume.
     pub guide: &'a [[f32; 4]],
     /// Length of each pixel's ray \[m\].
     pub depth: &'a [f32],

@@ -32,7 +32,7 @@ pub enum SceneError {
     /// The file exists but cannot be read.
     #[error("cannot read the scene {}: {source}", on_one_line(&path.to_string_lossy()))]
     Read {
-        /// Its path.
+        /// Path of the scene.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,

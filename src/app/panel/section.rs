@@ -11,7 +11,7 @@ const HEIGHT: f32 = 24.0;
 
 /// Header of a section.
 pub struct Head {
-    /// Its name, which also identifies it in the persistent state.
+    /// Name of the section, which also identifies it in the persistent state.
     pub title: &'static str,
     /// Effect of a change in it; none without settings.
     pub effect: Option<Effect>,

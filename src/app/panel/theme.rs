@@ -12,7 +12,7 @@ pub const GROUND: Color32 = Color32::from_rgb(0x17, 0x19, 0x1d);
 pub const RAISED: Color32 = Color32::from_rgb(0x20, 0x23, 0x29);
 /// Background of a button or a number.
 pub const FIELD: Color32 = Color32::from_rgb(0x2a, 0x2e, 0x36);
-/// The same under the mouse.
+/// Background of a button or a number under the mouse.
 pub const FIELD_HOT: Color32 = Color32::from_rgb(0x37, 0x3d, 0x48);
 /// Lines.
 pub const LINE: Color32 = Color32::from_rgb(0x33, 0x38, 0x41);

@@ -419,7 +419,7 @@ fn the_ring_of_a_solid_is_where_the_recorded_frame_has_it() {
     s.advance_playback(Instant::now());
     let (.., p) = s.handles().into_iter().find(|h| h.0 == List::Solid).unwrap();
     assert!((p.x - 0.6).abs() < 1e-3, "{p}");
-    // It is dragged from there.
+    // A drag starts at the shown position.
     let (now, at) = (Instant::now(), handle_position(&s, List::Solid, 0));
     s.press(Button::Left, Held::default(), at, now);
     s.hover(at + Vector2::new(0.0, -40.0), now);

@@ -8,7 +8,7 @@ use crate::app::objects::Selected;
 /// Radius of the compass \[pt\].
 const RADIUS: f32 = 26.0;
 
-/// Its middle, from the lower left corner of the view \[pt\].
+/// Middle of the compass, from the lower left corner of the view \[pt\].
 const MIDDLE: Vector2<f32> = Vector2::new(112.0, 46.0);
 
 /// Smallest view with a compass \[pt\].
