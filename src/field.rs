@@ -1,4 +1,4 @@
-//! Fields of a solver by name: as arrays over the box, and at points.
+//! Reads fields of a solver by name, as arrays over the box and at points.
 
 use std::{fmt, io};
 
@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::grid::{Dims, Layout};
 use crate::solver::{BoundaryCondition, Config, Solver};
 
-/// Values on a box, x fastest.
+/// An array of values on a box, x fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Counts along x, y, z.
@@ -18,7 +18,7 @@ pub struct Array {
     pub values: Vec<f32>,
 }
 
-/// [`Field::Pressure`] was read from a solver that does not keep it.
+/// Error of a read of [`Field::Pressure`] from a solver that does not keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "the solver has no pressure to read; call Solver::keep_pressure before the step whose pressure is wanted"
@@ -82,26 +82,27 @@ fields! {
 }
 
 impl Field {
-    /// The fields that a run can be started from; the others follow from them, or from the last step.
+    /// The fields of an initial state. The others follow from them, or from the last step.
     pub const STORED: [Self; 7] =
         [Self::U, Self::V, Self::W, Self::Temperature, Self::Red, Self::Green, Self::Blue];
 
-    /// The axis on whose faces it is stored; `None` at centres.
+    /// Returns the axis on whose faces the field is stored, or `None` at centres.
     pub fn face_axis(self) -> Option<usize> {
         [Self::U, Self::V, Self::W].iter().position(|face| *face == self)
     }
 
-    /// Whether it lies on the cells of smoke and heat, which may be finer than those of the velocity.
+    /// Returns whether the field lies on the cells of smoke and heat, which may be finer than those of the
+    /// velocity.
     pub fn is_of_smoke(self) -> bool {
         matches!(self, Self::Temperature | Self::Red | Self::Green | Self::Blue)
     }
 
-    /// Shape and edge \[m\] of the cells that it lies on.
+    /// Returns the shape of the field's grid and the edge \[m\] of its cells.
     pub fn grid(self, config: &Config) -> (Dims, f32) {
         if self.is_of_smoke() { (config.smoke_dims(), config.smoke_h()) } else { (config.dims, config.h) }
     }
 
-    /// Memory layout of its values.
+    /// Returns the memory layout of the field's values.
     pub fn layout(self, solver: &Solver) -> Layout {
         if self.is_of_smoke() { solver.smoke_layout() } else { solver.layout() }
     }
@@ -119,7 +120,8 @@ impl Field {
         ranks.take_plane(k as isize, values, make, take)
     }
 
-    /// Number of values along x, y, z on a grid of `dims`: one more than cells across the faces of a velocity.
+    /// Returns the number of values along x, y, z on a grid of `dims`: one more than cells across the faces
+    /// of a velocity.
     pub fn shape(self, dims: Dims) -> [usize; 3] {
         let mut shape = dims.array();
         if let Some(axis) = self.face_axis() {
@@ -198,7 +200,8 @@ impl Field {
         result
     }
 
-    /// Value at the point `p` \[m\], linearly interpolated; beyond the box that at its side. The speed is that of the interpolated velocity.
+    /// Returns the value at the point `p` \[m\], linearly interpolated; beyond the box the value at its side.
+    /// The speed is that of the interpolated velocity.
     ///
     /// # Errors
     /// As of [`check`](Self::check).
@@ -213,7 +216,7 @@ impl Field {
         }
         let corner = solver.config().corner();
         let (layout, (_, h)) = (self.layout(solver), self.grid(solver.config()));
-        // In cells from value (0, 0, 0) of this field.
+        // The point in cells from value (0, 0, 0) of this field.
         let q: [f32; 3] = std::array::from_fn(|axis| {
             let offset = if self.face_axis() == Some(axis) { 0.0 } else { 0.5 };
             let across = layout.dims.array()[axis] as f32;
@@ -224,7 +227,7 @@ impl Field {
         self.between(solver, layout, q)
     }
 
-    /// Trilinear interpolation; the ghosts around the box follow from the boundary conditions.
+    /// Interpolates trilinearly. The ghosts around the box follow from the boundary conditions.
     fn between(self, solver: &Solver, layout: Layout, q: [f32; 3]) -> f32 {
         let base = q.map(f32::floor);
         let part: [f32; 3] = std::array::from_fn(|axis| q[axis] - base[axis]);
@@ -243,7 +246,8 @@ impl Field {
         sum
     }
 
-    /// The value at position `at` of its [`layout`](Self::layout), of a field that has been checked.
+    /// Returns the value at position `at` of the field's [`layout`](Self::layout), of a field that has been
+    /// checked.
     pub(crate) fn at(self, solver: &Solver, at: usize) -> f32 {
         match self {
             Self::U => solver.velocity()[0][at],
@@ -289,8 +293,8 @@ impl fmt::Display for Field {
     }
 }
 
-/// ½ ∫ |∇ × u|² dV over the box \[m³/s²\], from the curl on the edges of the cells, which takes differences
-/// of faces one cell apart.
+/// Returns the enstrophy ½ ∫ |∇ × u|² dV of the box \[m³/s²\], by the curl on the edges of the cells from
+/// differences of faces one cell apart.
 pub fn enstrophy(solver: &Solver) -> f64 {
     let last = solver.layout().dims.nz;
     // Summed by planes: the result does not depend on the number of threads.
@@ -302,7 +306,7 @@ pub fn enstrophy(solver: &Solver) -> f64 {
     0.5 * planes.iter().sum::<f64>() * f64::from(solver.config().h)
 }
 
-/// Σ (h ω)² over the edges along `axis` of one plane \[m²/s²\].
+/// Returns Σ (h ω)² over the edges along `axis` of one plane \[m²/s²\].
 fn swirl(solver: &Solver, axis: usize, k: usize) -> f64 {
     let (layout, n) = (solver.layout(), solver.layout().dims.array());
     let [b, c] = [(axis + 1) % 3, (axis + 2) % 3];
@@ -321,9 +325,9 @@ fn swirl(solver: &Solver, axis: usize, k: usize) -> f64 {
     if k < count(2) { share(2, k) * (0..count(1)).map(row).sum::<f64>() } else { 0.0 }
 }
 
-/// Weight of an edge with index `at`, 0 to n along an axis, in cell widths. On a side it is half, because
-/// half of its surroundings lie in the box. On an open side it is 0, because the outer air is not part of the
-/// flow, and its neighbour counts for it.
+/// Returns the weight of an edge with index `at`, 0 to n along an axis, in cell widths. On a side it is half,
+/// because half of its surroundings lie in the box. On an open side it is 0, because the outer air is not
+/// part of the flow, and its neighbour counts for it.
 fn share(sides: [BoundaryCondition; 2], n: usize, at: usize) -> f64 {
     let from_end = [at, n - at];
     let of_end = |end: usize| match (from_end[end], sides[end]) {
@@ -335,10 +339,10 @@ fn share(sides: [BoundaryCondition; 2], n: usize, at: usize) -> f64 {
     1.0 + of_end(0) + of_end(1)
 }
 
-/// ∇ × u at the centre of the cell at `at`.
+/// Returns ∇ × u at the centre of the cell at `at`.
 fn curl(solver: &Solver, at: usize) -> [f32; 3] {
     let strides = solver.layout().strides();
-    // ∂u_c/∂x_a.
+    // The derivative ∂u_c/∂x_a.
     let slope = |c: usize, a: usize| {
         let [high, low] = [at + strides[a], at - strides[a]].map(|at| solver.velocity_at_center(c, at));
         (high - low) / (2.0 * solver.config().h)
@@ -359,7 +363,7 @@ mod tests {
     const DIMS: [usize; 3] = [6, 7, 8];
     const H: f32 = 0.1;
 
-    /// A linear flow without divergence, u = (y, z, x), in a box that is open on all sides.
+    /// Returns a linear flow without divergence, u = (y, z, x), in a box that is open on all sides.
     fn turning() -> Solver {
         let mut config = Config::new(Dims::new(DIMS).unwrap(), H);
         config.sides = [[BoundaryCondition::Open; 2]; 3];
@@ -400,7 +404,7 @@ mod tests {
         assert!((enstrophy / (1.5 * volume) - 1.0).abs() < 1e-4, "{enstrophy} for {}", 1.5 * volume);
     }
 
-    /// The shortest wave is two cells long: differences over two cells would miss it.
+    /// The shortest wave is two cells long, so differences over two cells would miss it.
     #[test]
     fn enstrophy_holds_the_smallest_swirls() {
         let mut config = Config::new(Dims::new([8, 8, 1]).unwrap(), H);
@@ -449,7 +453,7 @@ mod tests {
 
     #[test]
     fn a_pressure_that_is_not_kept_is_an_error() {
-        // The trapezoidal rule keeps it for itself.
+        // The trapezoidal rule always keeps the pressure.
         let integrator = Integrator::Projection;
         let config = Config { integrator, ..turning().config().clone() };
         let mut solver = Solver::new(config, Params::default(), Vec::new()).unwrap();

@@ -1,4 +1,4 @@
-//! Foreign files and text, read within bounds.
+//! Reads foreign files and text within limits.
 //!
 //! All foreign files go through [`read`], [`text`] or [`open`]. Their size is compared with a limit before
 //! memory is allocated. Named pipes and devices are refused: opening one may wait for ever. Standard input and
@@ -61,7 +61,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Whether `path` is open already, as standard input or a pipe of a shell, or empty by convention.
+/// Returns whether `path` is open already, as standard input or a pipe of a shell, or empty by convention.
 fn is_given(path: &Path) -> bool {
     let known = ["/dev/stdin", "/dev/null"].map(Path::new);
     known.contains(&path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
@@ -120,7 +120,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// As [`visible`], with line ends escaped, too: for names within a line.
+/// Escapes as [`visible`] does, and line ends too, for names within a line.
 #[cfg(any(feature = "scene", test))]
 pub fn on_one_line(name: &str) -> String {
     visible(name).replace('\n', "\\u{a}")
@@ -141,14 +141,14 @@ mod tests {
         assert!(read(dir.path(), 10).unwrap_err().to_string().contains("folder"));
     }
 
-    /// The size of a device is 0, and it has no end.
+    /// A device without an end has the size 0.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_without_an_end_is_refused() {
         use std::os::fd::AsRawFd;
         let message = read(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string();
         assert!(message.contains("device or a named pipe"), "{message}");
-        // A shell may have opened it for us.
+        // A shell may have opened the device already.
         let zero = File::open("/dev/zero").unwrap();
         let given = format!("/dev/fd/{}", zero.as_raw_fd());
         let message = read(Path::new(&given), 1 << 20).unwrap_err().to_string();

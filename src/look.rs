@@ -22,11 +22,11 @@ pub use invalid_look::InvalidLook;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CameraProjection {
-    /// Rays from the eye: what is farther is smaller.
+    /// Rays from the eye: distant objects are smaller.
     #[default]
     Perspective,
-    /// Parallel rays: what is farther has the same size, and parallel edges stay parallel. The picture is as high as
-    /// a perspective one of the same field of view at the target. Nothing before the eye is cut off.
+    /// Parallel rays: distant objects have the same size, and parallel edges stay parallel. The picture is as
+    /// high as a perspective one of the same field of view at the target. Nothing before the eye is cut off.
     Orthographic,
 }
 
@@ -48,7 +48,7 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// A perspective camera that stands upright and sees everything sharply.
+    /// Returns an upright perspective camera that shows everything sharply.
     pub const fn at(position: [f32; 3], target: [f32; 3], fov: f32) -> Self {
         Self {
             position,
@@ -64,7 +64,8 @@ impl Camera {
 /// Blur by a lens of finite size, and by an exposure of finite time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lens {
-    /// Diameter of the lens \[m\]: what is not at the distance of focus is blurred over a disc. 0: everything is sharp.
+    /// Diameter of the lens \[m\]. Points not at the distance of focus are blurred over a disc. 0: everything
+    /// is sharp.
     pub aperture: f32,
     /// Distance at which the picture is sharp \[m\]; 0: that of the target.
     pub focus: f32,
@@ -73,23 +74,23 @@ pub struct Lens {
     pub shutter: f32,
 }
 
-/// Model of light that is scattered more than once.
+/// Model of the scattering of light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scattering {
-    /// Sun and sky scattered once.
+    /// Single scattering.
     Single,
-    /// All of it, from discrete ordinates on a light volume.
+    /// Multiple scattering by discrete ordinates on a light volume.
     #[default]
     Multiple,
-    /// All of it, by following light paths: the CPU renderer, for stills. In OpenGL it looks as `Multiple`.
+    /// Multiple scattering by path tracing, on the CPU, for stills. OpenGL renders it as `Multiple`.
     Traced,
 }
 
 /// Default irradiance of the sun.
 const SUN: [f32; 3] = [10.5, 9.7, 8.6];
 
-/// Curve from linear radiance to the picture.
+/// Tone map: the curve from linear radiance to the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToneMap {
@@ -170,9 +171,9 @@ impl Look {
     /// Largest albedo of a surface whose colour is given as it shows: that of white paint.
     const PALEST: f32 = 0.9;
 
-    /// The albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces a white sun of the default
-    /// irradiance, if an albedo of 0.9 is enough for that; otherwise of the same hue, and as bright as that allows. The tone map
-    /// compresses luminance about as Y / (1 + 0.95 Y).
+    /// Returns the albedo of a surface that shows this colour, linear R, G, B as on a screen, where it faces
+    /// a white sun of the default irradiance. If an albedo of 0.9 is not enough, the albedo has the same hue
+    /// and is as bright as that allows. The tone map compresses luminance about as Y / (1 + 0.95 Y).
     pub fn albedo_shown(color: [f32; 3]) -> [f32; 3] {
         let scale = std::f32::consts::PI / SUN[1] / (1.0 - 0.95 * srgb::luminance(color).clamp(0.0, 1.0));
         let greatest = color.into_iter().fold(0.0, f32::max);
@@ -180,12 +181,12 @@ impl Look {
         color.map(|x| (scale * x).max(0.0))
     }
 
-    /// The albedo of the `n`th solid.
+    /// Returns the albedo of the `n`th solid.
     pub fn solid(&self, n: usize) -> [f32; 3] {
         self.solids.get(n).copied().unwrap_or(Self::SOLID)
     }
 
-    /// The roughness of the `n`th solid.
+    /// Returns the roughness of the `n`th solid.
     pub fn roughness(&self, n: usize) -> f32 {
         self.roughness.get(n).copied().unwrap_or(1.0)
     }

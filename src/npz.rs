@@ -1,4 +1,4 @@
-//! Named arrays in NumPy's npz format, for output and for the initial fields of a run.
+//! Reads and writes named arrays in NumPy's npz format, for output and for the initial fields of a run.
 //!
 //! An array of the box is indexed `a[x, y, z]`. It is written in Fortran order, which has the bytes in the
 //! order of the solver, x fastest. The reader accepts both orders, and floats, integers and booleans of any
@@ -91,8 +91,8 @@ fn begin<W: Write + Seek>(file: W, numbers: &[(&str, f64)], about: &str) -> io::
     Ok(zip)
 }
 
-/// As [`write_with`], with `arrays` whose values come piece by piece: `values(put)`, called for one array after another, calls
-/// `put` with its values, x fastest.
+/// Writes as [`write_with`] does, with `arrays` whose values come piece by piece: `values(put)`, called for
+/// one array after another, calls `put` with its values, x fastest.
 pub fn write_pieces(
     file: impl Write + Seek,
     numbers: &[(&str, f64)],
@@ -113,7 +113,7 @@ pub fn write_pieces(
 enum Count {
     /// Those of its shape.
     Full,
-    /// Those of its shape, or none on a rank whose file is of no use.
+    /// Those of its shape, or none on a rank whose file is discarded.
     FullOrNone,
 }
 
@@ -167,14 +167,14 @@ fn write_text(to: &mut impl Write, text: &str) -> io::Result<()> {
 }
 
 fn start<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str) -> io::Result<()> {
-    // Level 1: smoke is mostly zeros, and other values hardly shrink at any level.
+    // Level 1 is enough, since smoke is mostly zeros and other values hardly shrink at any level.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(1))
         .large_file(true);
     zip.start_file(format!("{name}.npy"), options).map_err(|error| match error {
         ZipError::Io(error) => error,
-        // Its text is that of a damaged archive; the archive is new, so a name came twice.
+        // The archive is new, so its error means that a name came twice.
         _ => io::Error::new(
             io::ErrorKind::InvalidInput,
             format!("an npz cannot hold `{name}` twice; give each array and number a name of its own"),
@@ -205,7 +205,7 @@ impl Reader {
         Ok(Self { path: path.to_owned(), zip })
     }
 
-    /// The names of its arrays.
+    /// Returns the names of the arrays.
     pub fn names(&self) -> Vec<String> {
         let names = self.zip.file_names().filter_map(Result::ok);
         names.filter_map(|file| file.strip_suffix(".npy").map(str::to_owned)).collect()
@@ -248,7 +248,7 @@ impl Reader {
         let mut values = room::vec(count, name).map_err(|error| wrong(error.to_string()))?;
         decode(&mut entry, reading, count, &mut values).map_err(failed)?;
         let bytes = values.len() * reading.1;
-        // To the end, where the checksum is compared.
+        // The reader compares the checksum at the end of the entry.
         let is_more = values.len() == count && entry.read(&mut [0; 1]).map_err(failed)? != 0;
         if values.len() != count || is_more {
             let amount = if is_more { "more".to_owned() } else { bytes.to_string() };
@@ -280,7 +280,7 @@ impl Reader {
     }
 }
 
-/// Encoding of the values after `header`, if they form an array of `wanted`.
+/// Returns the encoding of the values after `header`, if they form an array of the shape `wanted`.
 fn expected(header: &Header, wanted: [usize; 3]) -> Result<Encoding, String> {
     if header.shape != wanted.map(|n| n as u64) {
         let found = foreign::shortened(&format!("{:?}", header.shape), 80);
@@ -296,7 +296,7 @@ type Reading = fn([u8; 8]) -> f32;
 /// Whether elements are big-endian, their size in bytes, and their conversion.
 type Encoding = (bool, usize, Reading);
 
-/// Conversion for a type; none if elements are not single numbers.
+/// Returns the conversion for a type, or none if elements are not single numbers.
 fn reading(kind: &str) -> Option<Encoding> {
     let (size, read): (usize, Reading) = match kind.trim_start_matches(['<', '>', '=', '|']) {
         "f2" => (2, |b| f16::from_bits(u64::from_le_bytes(b) as u16).to_f32()),
@@ -470,7 +470,7 @@ mod tests {
         assert!(Reader::open(&path).unwrap().array("u", [4, 4, 4]).is_err());
     }
 
-    /// 256 MiB of zeros in 260 kB, for a scene that expects 8 values.
+    /// The file has 256 MiB of zeros in 260 kB, for a scene that expects 8 values.
     #[test]
     fn a_bomb_is_refused_after_the_bytes_that_were_expected() {
         let dir = tempfile::tempdir().unwrap();

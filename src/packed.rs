@@ -1,4 +1,5 @@
-//! Fields without their zeros, bit for bit: states and recorded frames spend no memory on empty space.
+//! Packs fields without their zeros, bit for bit, so that states and recorded frames take no memory for empty
+//! space.
 
 use rayon::prelude::*;
 

@@ -1,5 +1,6 @@
-//! Probes: fields and their products at a point, along a line, or averaged over a plane, a box or a side, what flows through
-//! a plane, what a wall gives to the air, and the force on a solid and its heat, while a run goes on.
+//! Measures a running flow by probes: fields and their products at a point, along a line, or averaged over a
+//! plane, a box or a side, the flux through a plane, the heat flux and shear of a wall, and the force and
+//! heat flow of a solid.
 
 use thiserror::Error;
 
@@ -13,11 +14,11 @@ pub struct Probe {
     pub name: String,
     /// Quantities to measure.
     pub quantities: Vec<ProbeQuantity>,
-    /// Where.
+    /// Place of the measurement.
     pub place: ProbePlace,
-    /// When.
+    /// Times of the measurement.
     pub every: Every,
-    /// The instant \[s\] from which on means over time are measured; none: the values of each instant.
+    /// The instant \[s\] from which on means over time are measured, or none for the values of each instant.
     pub mean_from: Option<f32>,
 }
 
@@ -45,7 +46,7 @@ pub enum ProbeQuantity {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ProbePlace {
-    /// At one point \[m\].
+    /// One point \[m\].
     Point([f32; 3]),
     /// Evenly spaced points from one end to the other, both included.
     Line {
@@ -65,9 +66,9 @@ pub enum ProbePlace {
     },
     /// The mean over the cells whose centres lie in a box.
     Box {
-        /// Its lower corner \[m\].
+        /// Lower corner of the box \[m\].
         low: [f32; 3],
-        /// Its upper corner \[m\].
+        /// Upper corner of the box \[m\].
         high: [f32; 3],
     },
     /// The mean over a side of the domain.
@@ -77,12 +78,12 @@ pub enum ProbePlace {
         /// 0 where the coordinate is least, 1 where it is greatest.
         end: usize,
     },
-    /// A solid of this number.
+    /// The solid of this number.
     Solid(usize),
 }
 
 impl ProbePlace {
-    /// Coordinates that it is given by \[m\].
+    /// Returns the coordinates of the place \[m\].
     fn coordinates(self) -> Vec<f32> {
         match self {
             Self::Point(p) => p.to_vec(),
@@ -93,11 +94,11 @@ impl ProbePlace {
     }
 }
 
-/// Why a probe cannot measure.
+/// Reason why a probe cannot measure.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// A quantity that there is not at the place of the probe.
+    /// A quantity that does not exist at the place of the probe.
     #[error("{place:?} has no {quantity:?}; {cure}")]
     NoQuantity {
         /// The quantity.
@@ -113,7 +114,7 @@ pub enum ProbeError {
     /// A solid that the solver does not have.
     #[error("there is no solid {solid}; the solver has {solids}, counted from 0")]
     NoSolid {
-        /// Its number.
+        /// Number of the solid.
         solid: usize,
         /// Number of solids.
         solids: usize,
@@ -142,7 +143,8 @@ pub enum Every {
 }
 
 impl ProbeQuantity {
-    /// Places that have it, or quantities that `place` has; `None` if it is measured at `place`.
+    /// Returns the places that have the quantity, or the quantities that `place` has; `None` if it can be
+    /// measured at `place`.
     fn cure(&self, place: ProbePlace) -> Option<&'static str> {
         let (cure, is_measured) = match (self, place) {
             (Self::Product(_), ProbePlace::Solid(_)) => ("of a solid there are Force and HeatFlow", false),
@@ -160,7 +162,7 @@ impl ProbeQuantity {
         (!is_measured).then_some(cure)
     }
 
-    /// The names of its columns.
+    /// Returns the names of the quantity's columns.
     fn columns(&self) -> Vec<String> {
         let names: &[&str] = match self {
             Self::Product(fields) => {
@@ -177,7 +179,7 @@ impl ProbeQuantity {
 }
 
 impl Probe {
-    /// A probe of `fields` that measures as often as its place suggests: lines after each frame, others after each step.
+    /// Makes a probe of `fields` that measures lines after each frame, other places after each step.
     pub fn new(name: &str, fields: &[Field], place: ProbePlace) -> Self {
         let quantities = match place {
             ProbePlace::Solid(_) => vec![ProbeQuantity::Force],
@@ -186,27 +188,27 @@ impl Probe {
         Self { name: name.into(), quantities, place, every: Every::usual(place), mean_from: None }
     }
 
-    /// The names of the columns of its table.
+    /// Returns the names of the columns of the probe's table.
     pub fn columns(&self) -> Vec<String> {
         let place: &[&str] = if self.is_line() { &["time", "x", "y", "z"] } else { &["time"] };
         let place = place.iter().map(|name| (*name).to_owned());
         place.chain(self.quantities.iter().flat_map(ProbeQuantity::columns)).collect()
     }
 
-    /// Whether it reads `field`.
+    /// Returns whether the probe reads `field`.
     pub fn reads(&self, field: Field) -> bool {
         let reads =
             |quantity: &ProbeQuantity| matches!(quantity, ProbeQuantity::Product(of) if of.contains(&field));
         self.quantities.iter().any(reads)
     }
 
-    /// Whether it measures at more than one point at a time.
+    /// Returns whether the probe measures at more than one point at a time.
     pub fn is_line(&self) -> bool {
         matches!(self.place, ProbePlace::Line { .. })
     }
 
-    /// Whether it measures now: at the start, and after a step as [`every`](Self::every) says; `is_frame` says whether a frame
-    /// has come to its end.
+    /// Returns whether the probe measures now: at the start, and after a step by [`every`](Self::every).
+    /// `is_frame` tells whether a frame has ended.
     pub fn is_due(&self, solver: &Solver, is_frame: bool) -> bool {
         let stats = solver.stats();
         match self.every {
@@ -214,14 +216,15 @@ impl Probe {
             Every::Frame => is_frame,
             Every::Steps(count) => stats.step.is_multiple_of(u64::from(count.max(1))),
             Every::Seconds(span) => {
-                // Rounding must not put off what is due now.
+                // Rounding must not delay a measurement that is due now.
                 let spans = |time: f64| (time / f64::from(span) + 1e-6).floor();
                 spans(stats.time) > spans(stats.time - f64::from(stats.dt))
             }
         }
     }
 
-    /// The span along z in which it reads fields \[m\]; `None` where it reads none or all of the box.
+    /// Returns the span along z in which the probe reads fields \[m\], or `None` where it reads none or the
+    /// whole box.
     pub fn depth(&self, solver: &Solver) -> Option<[f32; 2]> {
         let low = solver.config().corner()[2];
         let high = low + solver.config().dims.nz as f32 * solver.config().h;
@@ -234,7 +237,7 @@ impl Probe {
         }
     }
 
-    /// Fails if it cannot measure in `solver`.
+    /// Fails if the probe cannot measure in `solver`.
     ///
     /// # Errors
     /// The reason.
@@ -268,7 +271,7 @@ impl Probe {
         Ok(self.readings(solver))
     }
 
-    /// As [`measure`](Self::measure), for a probe that has been checked.
+    /// Measures as [`measure`](Self::measure) does, for a probe that has been checked.
     pub(crate) fn readings(&self, solver: &Solver) -> Vec<Reading> {
         let read = |at: Option<[f32; 3]>| {
             let values = self.quantities.iter().flat_map(|quantity| self.read(quantity, at, solver));
@@ -286,7 +289,7 @@ impl Probe {
         }
     }
 
-    /// Whether the box has moved away from where it reads: from the point `at` of a line, or from its place.
+    /// Returns whether the box has moved away from the point `at` of a line, or from the place of the probe.
     fn is_beyond_box(&self, at: Option<[f32; 3]>, solver: &Solver) -> bool {
         let config = solver.config();
         let beyond = |axis: usize, from: f32, to: f32| {
@@ -302,7 +305,7 @@ impl Probe {
             }
     }
 
-    /// The values of one quantity, at the point `at` of a line or where the probe is.
+    /// Returns the values of one quantity, at the point `at` of a line or at the place of the probe.
     fn read(&self, quantity: &ProbeQuantity, at: Option<[f32; 3]>, solver: &Solver) -> Vec<f32> {
         if self.is_beyond_box(at, solver) {
             return vec![f32::NAN];
@@ -361,7 +364,7 @@ impl Probe {
 }
 
 impl Every {
-    /// As often as a place is measured that says nothing else.
+    /// Returns the default times for a place.
     pub fn usual(place: ProbePlace) -> Self {
         if matches!(place, ProbePlace::Line { .. }) { Self::Frame } else { Self::Steps(1) }
     }
@@ -376,14 +379,15 @@ pub struct Reading {
     pub values: Vec<f32>,
 }
 
-/// Numbers of cells and their edge \[m\] for means of `fields`: those of the smoke if one of them is of smoke.
+/// Returns the numbers of cells and their edge \[m\] for means of `fields`: those of the smoke if one of them
+/// is of smoke.
 fn finest(solver: &Solver, fields: &[Field]) -> ([usize; 3], f32) {
     let field = fields.iter().find(|field| field.is_of_smoke()).or(fields.first());
     let (dims, h) = field.map_or((solver.config().dims, solver.config().h), |f| f.grid(solver.config()));
     (dims.array(), h)
 }
 
-/// The mean of a product of `fields` over the cells' worth of points of a plane, in an order that never changes.
+/// Returns the mean of a product of `fields` over one point per cell of a plane, in a fixed order.
 ///
 /// A velocity across the plane counts as the mean over whole faces, including the part that solids close.
 /// Times the area it is the flow through the plane.
@@ -409,7 +413,8 @@ fn plane_mean(solver: &Solver, fields: &[Field], axis: usize, at: f32) -> f32 {
     (sum / (dims[a] * dims[b]) as f64) as f32
 }
 
-/// The mean over the cells with centres in a box, or over the one cell that holds its middle where there is none.
+/// Returns the mean over the cells with centres in a box, or over the one cell with its middle where there is
+/// none.
 fn box_mean(
     (dims, h): ([usize; 3], f32),
     [low, high]: [[f32; 3]; 2],
@@ -432,8 +437,9 @@ fn box_mean(
     (sum / range.iter().map(|range| range.len()).product::<usize>() as f64) as f32
 }
 
-/// The mean over a side of ∂q/∂n, n into the box, of a field on the faces along the side or at centres, from the parabola
-/// through the value at the wall and the two before it; through the one before it where an axis has one cell.
+/// Returns the mean over a side of ∂q/∂n, n into the box, of a field on the faces along the side or at
+/// centres. The slope is that of the parabola through the value at the wall and the next two, or of the line
+/// through the next one where an axis has one cell.
 fn slope_at_side(solver: &Solver, field: Field, axis: usize, end: usize) -> f32 {
     let (layout, (_, h)) = (field.layout(solver), field.grid(solver.config()));
     let dims = layout.dims.array().map(|n| n as isize);
@@ -461,7 +467,7 @@ fn slope_at_side(solver: &Solver, field: Field, axis: usize, end: usize) -> f32 
     (sum / (dims[a] * dims[b]) as f64 / f64::from(h)) as f32
 }
 
-/// The mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]. The index of
+/// Returns the mean velocity along `axis` through a column of cells at the coordinate `at` \[m\]. The index of
 /// `column` along the axis is not used.
 fn through(solver: &Solver, axis: usize, column: [usize; 3], at: f32) -> f32 {
     let cells = solver.config().dims.array()[axis];

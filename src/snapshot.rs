@@ -1,5 +1,5 @@
-//! Output of the solver: one instant of the smoke as half floats at cell centres, small enough to copy every
-//! step and ready to be a texture.
+//! Holds one instant of the smoke as half floats at cell centres, small enough to copy every step and ready
+//! to be a texture.
 
 mod invalid_snapshot;
 mod snapshot_slab;
@@ -51,7 +51,7 @@ pub struct Snapshot {
     pub solids: Vec<SolidPose>,
     /// Statistics of the last step.
     pub stats: StepStats,
-    /// The same instant of the simulation beside it, while two are compared.
+    /// The same instant of the other simulation, while two are compared.
     pub beside: Option<Box<Snapshot>>,
 }
 
@@ -207,7 +207,7 @@ impl Snapshot {
         self.origin.map(|cells| cells as f32 * self.h)
     }
 
-    /// Whether the box is that of the start.
+    /// Returns whether the box is that of the start.
     pub fn is_at_start(&self) -> bool {
         self.start == [[0.0; 3], self.extent()]
     }
@@ -237,7 +237,7 @@ impl Snapshot {
         for cells in [&mut self.smoke, &mut self.velocity].into_iter().filter(|cells| !cells.is_empty()) {
             cells.resize(self.dims.cells(), [f16::ZERO; 4]);
             let plane = dims.nx * dims.ny;
-            // From the last plane on, so that none is overwritten before it is moved.
+            // Planes are moved from the last one on, so that none is overwritten before it is moved.
             for k in (0..dims.nz).rev() {
                 let to = self.dims.index(0, below, k);
                 cells.copy_within(k * plane..(k + 1) * plane, to);
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::solver::{BoundaryCondition, Params, Shape, Solid};
 
-    /// A solver of a box that has left the ground, and one of the same box with air down to the ground.
+    /// Returns a solver of a box that has left the ground, and one of the same box with air down to the ground.
     fn solvers(detail: usize) -> [Solver; 2] {
         [16, 0].map(|low| {
             let mut config = Config::new(Dims::new([8, 40 - low, 8]).unwrap(), 0.1);

@@ -1,4 +1,4 @@
-//! Extent of the smoke: the centroid and the top of each colour.
+//! Computes the extent of the smoke: the centroid and the top of each colour.
 
 use std::f64::consts::TAU;
 
@@ -6,10 +6,11 @@ use rayon::prelude::*;
 
 use crate::solver::{BoundaryCondition, Solver};
 
-/// A cell counts as smoke from this share of the greatest density on.
+/// Least density of a cell that counts as smoke, as a share of the greatest density.
 const EDGE: f32 = 0.01;
 
-/// Length of the mean of exp(2πi x/L) below which smoke counts as even along a periodic axis: the angle would be that of rounding.
+/// Length of the mean of exp(2πi x/L) below which smoke counts as even along a periodic axis, since its angle
+/// would be rounding alone.
 const EVEN: f64 = 1e-6;
 
 /// Extent of one colour of smoke. All numbers are NaN if there is none.
@@ -29,7 +30,8 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
     let [nx, ny, nz] = layout.dims.array();
     let row = |j: usize, k: usize| &solver.scalars()[layout.start(j, k)..][..nx];
     let [from, to] = layout.cell_planes();
-    // Weights of each cell along each axis, of which a centroid needs the sums: the position, or cosine and sine of its angle.
+    // A centroid needs the sums of weights of each cell along each axis: of the position, or of cosine and
+    // sine of its angle.
     let periodic = solver.config().sides.map(|[low, _]| low == BoundaryCondition::Periodic);
     let weights = [0, 1, 2].map(|axis| {
         let n = layout.dims.array()[axis];
@@ -38,7 +40,7 @@ pub fn spread(solver: &Solver) -> [Spread; 3] {
         let weigh = |i| if periodic[axis] { [angle(i).cos(), angle(i).sin()] } else { [at(i), 0.0] };
         (0..n).map(weigh).collect::<Vec<[f64; 2]>>()
     });
-    // For each plane and colour the greatest density, and the sums of density and of density times the weights.
+    // Each plane and colour has the greatest density, and the sums of density and of density times the weights.
     let mut planes = vec![[[0.0f64; 8]; 3]; nz];
     planes[from..to].par_iter_mut().zip(from..to).for_each(|(sums, k)| {
         for j in 0..ny {
@@ -101,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Positions are those on the circle: the plain mean of a ball around x = 0.05 was 0.3.
+    /// The mean is circular. The plain mean of a ball around x = 0.05 was once 0.3.
     #[test]
     fn smoke_across_a_periodic_side_has_its_centroid_there() {
         let mut config = Config::new(Dims::new([16, 8, 12]).unwrap(), 0.05);

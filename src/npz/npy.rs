@@ -1,4 +1,4 @@
-//! The header of an npy array: some fields of a Python dictionary, read within bounds.
+//! Reads and writes the header of an npy array: some fields of a Python dictionary, read within limits.
 //!
 //! Layout (NumPy's `format.py`, versions 1 to 3): `\x93NUMPY`, two bytes of version, the length of the text
 //! (two bytes, four from version 2 on), the text, then the values. The text is `{'descr': '<f4',
@@ -112,7 +112,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Skips `sign` if it comes next.
+    /// Skips `sign` if it comes next. Returns whether it did.
     fn is_next(&mut self, sign: u8) -> bool {
         self.spaces();
         let found = self.text.get(self.at) == Some(&sign);

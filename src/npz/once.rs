@@ -1,6 +1,6 @@
-//! A writer that fails once: after its first error it silently drops everything.
+//! Wraps a writer so that it fails once: after its first error it silently drops everything.
 //!
-//! A `ZipWriter` that is dropped early tries to finish its archive, and prints to stderr if it cannot. Behind
+//! A `ZipWriter` that is dropped early tries to finish its archive, and prints to stderr if it cannot. Through
 //! this writer it can, and the returned error is the only one.
 
 use std::io::{self, Seek, SeekFrom, Write};

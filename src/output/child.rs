@@ -1,4 +1,4 @@
-//! A guarded child process: its stderr is drained and bounded, and it is killed when it makes no progress.
+//! Guards a child process: drains and bounds its stderr, and kills it when it makes no progress.
 //!
 //! Nothing here waits for the process without a limit. One thread reads its stderr and keeps the last
 //! `KEPT` bytes; another feeds its stdin. Feeding and waiting last until the process has made no progress
@@ -27,17 +27,17 @@ const WAITING: usize = 2;
 pub struct Patience(pub Duration);
 
 impl Patience {
-    /// Two minutes, or the number of seconds in `UPDRAFT_PATIENCE`.
+    /// Returns two minutes, or the number of seconds in `UPDRAFT_PATIENCE`.
     pub fn usual() -> Self {
         Self(Duration::from_secs(Self::from_environment().ok().flatten().unwrap_or(120)))
     }
 
-    /// Fails if `UPDRAFT_PATIENCE` is no number of seconds.
+    /// Fails if `UPDRAFT_PATIENCE` is not a number of seconds.
     pub fn check() -> Result<(), String> {
         Self::from_environment().map(drop)
     }
 
-    /// The seconds that `UPDRAFT_PATIENCE` says; empty: none.
+    /// Returns the number of seconds in `UPDRAFT_PATIENCE`, or none if it is unset or empty.
     fn from_environment() -> Result<Option<u64>, String> {
         let Some(text) = std::env::var_os("UPDRAFT_PATIENCE").filter(|text| !text.is_empty()) else {
             return Ok(None);
@@ -63,7 +63,7 @@ pub fn answer(mut command: Command, patience: Patience) -> io::Result<Option<Str
     if let Some(mut from) = process.stdout.take() {
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What follows is read too: a process that cannot write would not end.
+            // The remaining output is read too, since a process that cannot write would not end.
             let _ = from.by_ref().take(KEPT as u64).read_to_end(&mut bytes);
             let _ = sender.send(bytes);
             io::copy(&mut from, &mut io::sink())
@@ -128,7 +128,7 @@ fn ended(
 }
 
 fn end(process: &mut Child) {
-    // It may have ended already.
+    // The process may have ended already.
     let _ = process.kill();
     let _ = process.wait();
 }
@@ -203,7 +203,7 @@ impl Guarded {
         }
     }
 
-    /// Error with its last line, or with its exit status.
+    /// Returns an error with the last line of stderr, or with the exit status.
     fn failed(&self, status: Option<ExitStatus>) -> io::Error {
         // A grandchild may hold the pipe open: wait no longer.
         let _ = self.silent.recv_timeout(Duration::from_millis(500));

@@ -1,4 +1,4 @@
-//! Tables as CSV, written by line: a run that ends early leaves every finished line.
+//! Writes tables as CSV line by line. A run that ends early leaves every finished line.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ impl Csv {
     /// Creates `path` with the names of the columns. An existing file is replaced or is an error; a link is
     /// never written through.
     pub fn create(path: &Path, existing: Existing, columns: &[impl AsRef<str>]) -> Result<Self, OutputError> {
-        // First an empty file, to claim the name in one step; lines then go directly to the file.
+        // An empty file claims the name in one step. Lines then go directly to the file.
         whole::write_over(path, existing, |_| Ok(()))?;
         let file =
             Self::open_new(path).map_err(|source| OutputError::Write { path: path.to_owned(), source })?;
@@ -94,7 +94,7 @@ impl Csv {
     /// whole line.
     pub fn flush(&mut self) -> Result<(), OutputError> {
         let result = self.file.write_all(&self.lines);
-        // A file without a name takes all lines, and nobody finds them.
+        // A removed file would take all lines without an error.
         let result = result.and_then(|()| std::fs::symlink_metadata(&self.path).map(drop));
         if result.is_ok() {
             self.written += self.lines.len() as u64;
@@ -121,7 +121,7 @@ impl Drop for Csv {
     }
 }
 
-/// Bytes of the whole lines among the first `count` of `lines`.
+/// Returns the number of bytes of the whole lines among the first `count` of `lines`.
 fn whole_lines(lines: &[u8], count: usize) -> usize {
     let part = &lines[..count.min(lines.len())];
     part.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)

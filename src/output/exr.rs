@@ -1,4 +1,4 @@
-//! OpenEXR pictures: linear radiance with premultiplied alpha in half floats, and depth.
+//! Writes OpenEXR pictures: linear radiance with premultiplied alpha in half floats, and depth.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::OutputError;
 use super::whole::{self, Existing};
 use crate::render::LinearImage;
 
-/// Channels of a picture beside its own, with a name before each: `name.R` and so on.
+/// An additional layer of a picture, whose channels are named `name.R` and so on.
 pub struct Extra {
     /// Name of the layer.
     pub name: &'static str,
@@ -47,7 +47,7 @@ pub fn write(
     })
 }
 
-/// The nearest half float that is a number: a sun in a mirror may be brighter than the largest.
+/// Returns the nearest finite half float, since a sun in a mirror may be brighter than the largest.
 fn finite(x: f32) -> f16 {
     f16::from_f32(x.clamp(f16::MIN.to_f32(), f16::MAX.to_f32()))
 }

@@ -1,4 +1,4 @@
-//! Checks that a film is complete.
+//! Checks that a video file is complete.
 //!
 //! ffmpeg can report success on a full disk and leave an MP4 without its index, which no player opens. So the
 //! outermost structure of its output is checked: it must extend exactly to the end of the file.
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Checks the film at `path`; its extension says MP4, WebM or GIF.
+/// Checks the video at `path`. Its extension tells MP4, WebM or GIF.
 ///
 /// # Errors
 /// If it is incomplete, or the system cannot bring it to the disk.

@@ -1,8 +1,8 @@
-//! A lock on output files: two processes never write the same ones.
+//! Locks output files, so that two processes never write the same ones.
 //!
-//! It is a lock of the operating system on a file beside the output, so it ends with the process that holds it,
-//! however that ends. The file left by a killed process locks nothing; the next run takes it over. On network
-//! file systems the lock reaches as far as the file system's own locks do.
+//! The lock is one of the operating system on a file beside the output. It ends with the process that holds
+//! it, even if that is killed. The file left by a killed process locks nothing, and the next run takes it
+//! over. On network file systems the lock works as far as the file system's own locks do.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -15,9 +15,9 @@ use super::OutputError;
 /// Whether others may hold the lock too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Nobody else.
+    /// No other process may hold the lock.
     Alone,
-    /// Others that share it.
+    /// Other processes may share the lock.
     WithOthers,
 }
 
@@ -28,7 +28,7 @@ const MOMENT: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    /// The locked file; none where the file system has no locks.
+    /// The locked file, or none where the file system has no locks.
     file: Option<File>,
     share: Share,
 }
@@ -55,14 +55,14 @@ impl Lock {
             let mut locked = file.try_lock();
             let is_alone = locked.is_ok() && is_at(&file, path);
             if is_alone {
-                // Only for the message to others.
+                // The number is only for the message to other processes.
                 let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
                 if let Some(clean) = clean.take() {
                     clean();
                 }
             }
             if share == Share::WithOthers && !matches!(locked, Err(TryLockError::Error(_))) {
-                // Only Unix turns one lock into the other.
+                // Only Unix converts one lock into the other.
                 locked = file.unlock().map_err(TryLockError::Error).and_then(|()| file.try_lock_shared());
             }
             match locked {
@@ -102,14 +102,14 @@ impl Drop for Lock {
     }
 }
 
-/// Number of the process that wrote `file`, if it is there.
+/// Returns the number of the process in `file`, if there is one.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.rewind().and_then(|()| file.take(20).read_to_string(&mut text)).ok()?;
     text.trim().parse().ok()
 }
 
-/// Whether `path` still names `file`.
+/// Returns whether `path` still names `file`.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -118,7 +118,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     own.is_some() && own == number(fs::metadata(path))
 }
 
-/// Whether `path` still names a file: elsewhere an open file keeps its name.
+/// Returns whether `path` still names a file. On systems other than Unix an open file keeps its name.
 #[cfg(not(unix))]
 fn is_at(_file: &File, path: &Path) -> bool {
     fs::metadata(path).is_ok()

@@ -1,4 +1,4 @@
-//! Output files: written whole or not at all, and never over another file unless asked.
+//! Writes output files whole or not at all, and never over another file unless asked.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub enum OutputError {
         path: PathBuf,
         /// The array.
         what: String,
-        /// Its number of values.
+        /// Number of values of the array.
         is: usize,
         /// The number that follows from the picture, 1 at least.
         wanted: usize,

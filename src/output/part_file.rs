@@ -1,4 +1,4 @@
-//! A file that several ranks write at the same time, each its own parts.
+//! Writes a file by several ranks at the same time, each its own parts.
 //!
 //! A rank seeks to the place of each part and writes it there. Machines that share a file over a network may write whole pages, and so
 //! overwrite what another has written beside a part. So the first rank alone writes blocks that parts do not fill: the others keep the
@@ -14,7 +14,7 @@ use crc32fast::Hasher;
 /// Bytes of a block: the largest page of a system (64 KiB on POWER and ARM).
 const BLOCK: u64 = 1 << 16;
 
-/// The parts of one rank.
+/// A file and the parts that one rank writes to it.
 pub struct PartFile {
     file: BufWriter<File>,
     is_first: bool,
@@ -30,11 +30,11 @@ pub struct PartFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Part {
-    /// Place of the first.
+    /// Place of the first byte.
     pub start: u64,
-    /// Their number.
+    /// Number of bytes.
     pub length: u64,
-    /// Their CRC-32.
+    /// CRC-32 of the bytes.
     pub sum: u64,
 }
 
@@ -43,12 +43,12 @@ pub struct Part {
 pub struct End {
     /// Place of the first byte.
     pub start: u64,
-    /// Less than a block.
+    /// The bytes, fewer than a block.
     pub bytes: Vec<u8>,
 }
 
 impl PartFile {
-    /// The parts in `file` of the first rank, or of another.
+    /// Makes a writer of the parts in `file` of the first rank, or of another.
     pub fn new(file: File, is_first: bool) -> Self {
         Self {
             file: BufWriter::new(file),
@@ -162,7 +162,7 @@ impl Seek for PartFile {
     }
 }
 
-/// Length and CRC-32 of the file that `parts` fill, in any order.
+/// Returns the length and CRC-32 of the file that `parts` fill, in any order.
 ///
 /// # Errors
 /// If they leave gaps or overlap.
@@ -194,7 +194,7 @@ mod tests {
         let mut file = PartFile::new(file, is_first);
         for &[start, end] in parts {
             file.seek(SeekFrom::Start(start as u64)).unwrap();
-            // In pieces, as fields and lists come.
+            // Fields and lists are written in pieces too.
             bytes[start..end].chunks(50_000).for_each(|piece| file.write_all(piece).unwrap());
         }
         let (_, parts, ends) = file.finish().unwrap();
@@ -225,7 +225,7 @@ mod tests {
         assert!(checksum(parts).unwrap_err().to_string().contains("parts end at byte"));
     }
 
-    /// Two machines that write the same page lose what one of them wrote.
+    /// If two machines write the same page, the data of one of them is lost.
     #[test]
     fn ranks_other_than_the_first_write_whole_blocks_only() {
         let dir = tempfile::tempdir().unwrap();

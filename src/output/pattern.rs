@@ -1,4 +1,4 @@
-//! File names with the frame number: `plume.####.png`, `plume.%04d.png`.
+//! Makes file names with the frame number: `plume.####.png`, `plume.%04d.png`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -47,7 +47,7 @@ impl FromStr for Pattern {
 }
 
 impl Pattern {
-    /// Path of frame `frame`.
+    /// Returns the path of frame `frame`.
     pub fn path(&self, frame: u32) -> PathBuf {
         let Self { before, digits, after } = self;
         match digits {
@@ -56,19 +56,19 @@ impl Pattern {
         }
     }
 
-    /// Whether different frames have different files.
+    /// Returns whether different frames have different files.
     pub fn is_numbered(&self) -> bool {
         self.digits.is_some()
     }
 
-    /// Extension in lower case, or an empty string.
+    /// Returns the extension in lower case, or an empty string.
     pub fn extension(&self) -> String {
         let path = self.path(0);
         path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
     }
 }
 
-/// First placeholder in `text`: its start, its end, and its number of digits.
+/// Returns the start, the end and the number of digits of the first placeholder in `text`.
 fn placeholder(text: &str) -> Option<(usize, usize, usize)> {
     let hashes = text.find('#').map(|start| {
         let count = text[start..].chars().take_while(|&c| c == '#').count();

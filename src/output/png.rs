@@ -1,4 +1,4 @@
-//! PNG pictures: eight bits a channel, tagged sRGB.
+//! Writes PNG pictures with eight bits per channel, tagged sRGB.
 
 use std::io;
 use std::path::Path;

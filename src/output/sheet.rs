@@ -1,4 +1,4 @@
-//! Flipbook sheets: the frames of a sequence side by side in one texture, first frame at the upper left.
+//! Writes flipbook sheets: the frames of a sequence side by side in one texture, first frame at the upper left.
 
 use std::io;
 use std::path::Path;
@@ -19,12 +19,12 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Number of frames that it holds.
+    /// Returns the number of frames on the sheet.
     pub fn count(self) -> u32 {
         self.cells[0] * self.cells[1]
     }
 
-    /// Width and height of the sheet \[px\].
+    /// Returns the width and height of the sheet \[px\].
     pub fn size(self) -> [u32; 2] {
         [0, 1].map(|a| self.cells[a] * self.cell[a])
     }
@@ -59,13 +59,13 @@ impl Sheet {
         }
     }
 
-    /// The largest magnitude of a channel.
+    /// Returns the largest magnitude of a channel.
     pub fn greatest(&self, channel: usize) -> f32 {
         self.pixels.iter().map(|pixel| pixel[channel].to_f32().abs()).fold(0.0, f32::max)
     }
 
-    /// Writes it as a PNG of RGBA bytes; `encode` turns a pixel into numbers from 0 to 1. `srgb` says that these are
-    /// colours for the eye, and not data.
+    /// Writes the sheet as a PNG of RGBA bytes. `encode` turns a pixel into numbers from 0 to 1. `srgb` tells
+    /// that these are colours, not data.
     pub fn write(
         &self,
         path: &Path,

@@ -1,4 +1,4 @@
-//! Videos: APNG natively, MP4, WebM and GIF through ffmpeg if it is installed.
+//! Writes videos: APNG natively, MP4, WebM and GIF by ffmpeg if it is installed.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -48,7 +48,7 @@ impl Apng {
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
         encoder.set_animated(clip.frames, 0)?;
-        // In thousandths, for rates such as 23.976.
+        // The rate is in thousandths, for rates such as 23.976.
         encoder.set_frame_delay(1000, (clip.frame_rate * 1000.0).round().clamp(1.0, 65535.0) as u16)?;
         Ok(encoder.write_header()?)
     }
@@ -69,7 +69,7 @@ impl Apng {
 /// Longest time for ffmpeg to report its version.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Whether ffmpeg is installed.
+/// Returns whether ffmpeg is installed.
 ///
 /// # Errors
 /// If it is installed but does not answer, or fails.
@@ -119,7 +119,7 @@ impl Ffmpeg {
     }
 }
 
-/// Version of ffmpeg, as it names itself: `5.1.9-0+deb12u1`. `None` if it is not installed.
+/// Returns the version of ffmpeg in its own words, such as `5.1.9-0+deb12u1`, or `None` if it is not installed.
 ///
 /// # Errors
 /// If it is installed but does not answer, or fails.
@@ -128,7 +128,7 @@ pub fn ffmpeg_version() -> io::Result<Option<String>> {
     command.arg("-version");
     detach(&mut command);
     let text = match child::answer(command, Patience(ANSWER.min(Patience::usual().0)))? {
-        // Absent, or broken.
+        // ffmpeg is absent or broken.
         None => return ffmpeg_is_installed().map(|_| None),
         text => text,
     };
@@ -142,7 +142,7 @@ fn failed(error: &io::Error) -> io::Error {
     io::Error::other(format!("ffmpeg failed: {error}"))
 }
 
-/// A number that changes when the file does.
+/// Returns a number that changes when the file does.
 fn stamp(path: &Path) -> u64 {
     let Ok(about) = path.metadata() else { return 0 };
     let time = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -154,7 +154,7 @@ fn command(aside: &Aside, clip: Clip) -> Command {
     let mut command = Command::new("ffmpeg");
     command.args(["-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"]);
     command.args(["-s", &format!("{width}x{height}"), "-framerate", &clip.frame_rate.to_string(), "-i", "-"]);
-    // Prefixed, because `a:b.mp4` would be a protocol `a`.
+    // The prefix is needed because `a:b.mp4` would be a protocol `a`.
     let mut file = OsString::from("file:");
     file.push(aside.meanwhile());
     command.args(encoding(aside.meanwhile(), clip.size)).arg(file);
@@ -170,7 +170,7 @@ fn detach(command: &mut Command) {
     let _ = command;
 }
 
-/// Encoder options: good quality for smoke, whose soft gradients band early.
+/// Returns encoder options of good quality for smoke, whose soft gradients show bands early.
 ///
 /// Films have the colours of BT.709 and are tagged so. By default ffmpeg converts by the matrix of BT.601 and writes no tags, but players
 /// take untagged films for BT.709. H.264 of odd sizes repeats the last column or row.

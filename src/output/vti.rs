@@ -1,4 +1,4 @@
-//! VTK images (`.vti`) and the list of a time series (`.pvd`), for ParaView.
+//! Writes VTK images (`.vti`) and the list of a time series (`.pvd`), for ParaView.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ pub struct Array<'a> {
 ///
 /// # Errors
 /// Those of `file` and of `fill`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for arrays that `fill` gives too few or too many
-/// values, or that are too large; `file` is no image then. A rank whose file is of no use may give none at all.
+/// values, or that are too large; `file` is no image then. A rank whose file is discarded may give none at all.
 pub fn write(
     mut file: impl Write,
     (cells, h, corner): ([usize; 3], f64, [f64; 3]),

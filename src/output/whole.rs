@@ -1,4 +1,4 @@
-//! Files that appear whole: written under a temporary name in the same folder, then renamed.
+//! Writes files whole: under a temporary name in the same folder, then renamed.
 //!
 //! An existing file of that name is checked at the rename, not only at the beginning of the run: see
 //! [`Existing`]. A file that replaces another takes over its mode. A symbolic link is replaced, never written
@@ -22,7 +22,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// The treatment that `--force` selects.
+    /// Returns the treatment that `--force` selects.
     pub fn forced(force: bool) -> Self {
         if force { Self::Replace } else { Self::Keep }
     }
@@ -42,7 +42,7 @@ impl Aside {
         Self { path: path.to_owned(), aside: temporary_path(path, std::process::id()), kept: false }
     }
 
-    /// As [`of`](Self::of), with the `number` of a file that several processes write.
+    /// Chooses a name as [`of`](Self::of) does, with the `number` of a file that several processes write.
     pub fn numbered(path: &Path, number: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -51,7 +51,7 @@ impl Aside {
         }
     }
 
-    /// The temporary path.
+    /// Returns the temporary path.
     pub fn meanwhile(&self) -> &Path {
         &self.aside
     }
@@ -91,7 +91,7 @@ impl Aside {
         match fs::hard_link(&self.aside, &self.path) {
             Ok(()) => fs::remove_file(&self.aside),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // A file system without hard links: an empty file holds the name until it is replaced.
+            // On a file system without hard links an empty file reserves the name until it is replaced.
             Err(_) => {
                 File::create_new(&self.path)?;
                 fs::rename(&self.aside, &self.path)
@@ -99,7 +99,8 @@ impl Aside {
         }
     }
 
-    /// As [`keep`](Self::keep) with [`Existing::Replace`]; returns when the name would survive a loss of power.
+    /// Renames as [`keep`](Self::keep) does with [`Existing::Replace`]. Returns when the name would survive a
+    /// loss of power.
     ///
     /// # Errors
     /// Those of [`keep`](Self::keep), and of the folder.
@@ -124,20 +125,20 @@ impl Drop for Aside {
     }
 }
 
-/// The temporary name of `path` while `process` writes it: hidden, and unique to the process. The extension is kept, because some writers
-/// depend on it.
+/// Returns the temporary name of `path` while `process` writes it, hidden and unique to the process. The
+/// extension is kept, because some writers depend on it.
 fn temporary_path(path: &Path, process: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{process}.part.{name}"))
 }
 
-/// `path` with a number before its name, under which [`clean_up`] removes what is left of numbered files.
+/// Returns `path` with a number before its name. [`clean_up`] removes leftovers of numbered files by this name.
 pub fn with_number(path: &Path, number: u64) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{number}.{name}"))
 }
 
-/// The temporary path of [`Aside::numbered`] in another process.
+/// Returns the temporary path of [`Aside::numbered`] in another process.
 pub fn numbered_of(path: &Path, process: u32, number: u64) -> PathBuf {
     temporary_path(&with_number(path, number), process)
 }
@@ -150,7 +151,7 @@ pub fn write(
     write_over(path, Existing::Replace, fill)
 }
 
-/// As [`write()`], with a choice for an existing file.
+/// Writes as [`write()`] does, with a choice for an existing file.
 pub fn write_over(
     path: &Path,
     existing: Existing,
@@ -169,7 +170,7 @@ pub fn sync(path: &Path) -> io::Result<()> {
 /// Waits until the name of `path` is on the disk.
 fn sync_folder(path: &Path) -> Result<(), OutputError> {
     let folder = folder(path);
-    // Systems other than Unix cannot open folders; there a rename is as durable as they make it.
+    // Systems other than Unix cannot open folders. There a rename is as durable as the system makes it.
     match cfg!(unix) {
         true => {
             let synced = File::open(&folder).and_then(|folder| folder.sync_all());
@@ -185,12 +186,12 @@ fn fill_file(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<
     file.flush()
 }
 
-/// Whether a file, a folder, or even a dangling link has this name.
+/// Returns whether a file, a folder, or even a dangling link has this name.
 fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// Checks that `path` may become a file: whether anything but a file, or a link to one, has the name.
+/// Checks that `path` may become a file: that nothing but a file, or a link to one, has the name.
 fn check_kind(path: &Path) -> Result<(), OutputError> {
     // A dangling link is free.
     let Ok(found) = fs::metadata(path) else { return Ok(()) };
@@ -202,7 +203,7 @@ fn check_kind(path: &Path) -> Result<(), OutputError> {
     Err(OutputError::NoFile { path: path.to_owned(), what })
 }
 
-/// Kind of what is neither file nor folder.
+/// Returns the kind of an entry that is neither file nor folder.
 #[cfg(unix)]
 fn special(kind: fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
@@ -242,8 +243,9 @@ pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), 
     }
 }
 
-/// Checks before any work that `paths` can be written: the length of their names, that only files have them and, unless `force`, that none
-/// of them exists; creates their folders, and checks that they take files.
+/// Checks before any work that `paths` can be written: that their names are short enough, that only files
+/// have them and, unless `force`, that none of them exists. Creates their folders, and checks that these take
+/// files.
 pub fn prepare<'a>(paths: impl IntoIterator<Item = &'a Path>, force: bool) -> Result<(), OutputError> {
     let paths: Vec<&Path> = paths.into_iter().collect();
     check_names(paths.iter().copied())?;
@@ -281,7 +283,8 @@ fn perhaps_taken<'a>(paths: &[&'a Path]) -> Vec<&'a Path> {
     paths.iter().copied().filter(|path| may_exist(path)).collect()
 }
 
-/// Lowercase names of all entries of `folder`, because some file systems ignore case. `None` if it cannot be listed.
+/// Returns the lowercase names of all entries of `folder`, because some file systems ignore case, or `None`
+/// if it cannot be listed.
 fn listing(folder: &Path) -> Option<BTreeSet<String>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| Some(caseless(&entry.ok()?.file_name()))).collect(),
@@ -295,7 +298,7 @@ fn caseless(name: &OsStr) -> String {
 }
 
 /// Removes temporary files that killed processes of this machine left: those of `paths`, and of other frames of
-/// the same series. Best effort: leftovers do no harm.
+/// the same series. Errors are ignored, since leftovers do no harm.
 pub fn clean_up<'a>(paths: impl IntoIterator<Item = &'a Path>) {
     let mut names: BTreeMap<PathBuf, BTreeSet<String>> = Default::default();
     for path in paths {
@@ -316,7 +319,7 @@ pub fn clean_up<'a>(paths: impl IntoIterator<Item = &'a Path>) {
     }
 }
 
-/// `name` with each of its numbers as `#`: all frames of a series have one such name.
+/// Returns `name` with each of its numbers as `#`, which is the same for all frames of a series.
 fn numberless(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -335,13 +338,14 @@ fn part_of(file: &str) -> Option<(u32, &str)> {
     Some((process.parse().ok()?, name))
 }
 
-/// Whether a process of this number runs. Without `/proc` the answer is always yes.
+/// Returns whether another process of this number runs. Without `/proc` every other process counts as running.
 fn is_running(process: u32) -> bool {
     if process == std::process::id() || !Path::new("/proc/self").exists() {
         return process != std::process::id();
     }
     match fs::read(format!("/proc/{process}/stat")) {
-        // After the name in parentheses: a zombie (Z) has ended, and its parent has not taken notice yet.
+        // The state follows the name in parentheses. A zombie (Z) has ended, but its parent has not waited
+        // for it yet.
         Ok(stat) => {
             let name_ends = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
             stat.get(name_ends + 2) != Some(&b'Z')
@@ -350,7 +354,7 @@ fn is_running(process: u32) -> bool {
     }
 }
 
-/// Folder of the file at `path`.
+/// Returns the folder of the file at `path`.
 pub(super) fn folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
@@ -394,7 +398,7 @@ mod tests {
         let all: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
         assert!(perhaps_taken(&all).is_empty());
         assert!(prepare(all.iter().copied(), false).is_ok());
-        // Any kind of entry counts, in either case of letters, and one by one where there are few names.
+        // Any kind of entry counts, in either case of letters, and also one by one where there are few names.
         fs::write(all[70_000], "").unwrap();
         fs::create_dir(all[900]).unwrap();
         fs::write(dir.path().join("f.3.npz"), "").unwrap();
@@ -406,7 +410,7 @@ mod tests {
             matches!(prepare(all.iter().copied(), false), Err(OutputError::Exists(path)) if path == all[70_000])
         );
         assert!(prepare(all.iter().copied(), true).is_ok());
-        // A folder that does not exist yet.
+        // These names are in a folder that does not exist yet.
         let later: Vec<PathBuf> = (0..99).map(|n| dir.path().join(format!("later/{n}"))).collect();
         assert!(prepare(later.iter().map(PathBuf::as_path), false).is_ok());
     }
@@ -434,7 +438,7 @@ mod tests {
     #[test]
     fn parts_of_a_process_that_has_just_ended_are_removed() {
         let dir = tempfile::tempdir().unwrap();
-        // Nobody waits for it yet, so it stays a zombie.
+        // No parent waits for the process yet, so it stays a zombie.
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         let part = dir.path().join(format!(".{}.part.a.npz", ended.id()));
         fs::write(&part, "half of it").unwrap();

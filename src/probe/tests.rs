@@ -28,7 +28,7 @@ fn assert_close(got: f32, want: f32, what: &str) {
 #[test]
 fn products_are_averaged_and_a_plane_says_what_flows_through() {
     let mut solver = solver([[BoundaryCondition::Open; 2]; 3], Default::default());
-    // u = z, red = x, temperature = 2 + y.
+    // The fields are u = z, red = x and temperature = 2 + y.
     solver.fill(|c, p| if c == 0 { p[2] } else { 0.0 }, |p| [p[0], 0.0, 0.0, 2.0 + p[1]]);
     let mean = |fields: &[Field], place| read(&solver, ProbeQuantity::Product(fields.to_vec()), place)[0];
     let plane = ProbePlace::Plane { axis: 0, at: 0.25 };
@@ -139,7 +139,7 @@ fn probes_are_due_at_their_intervals() {
 
 const INTEGRATORS: [Integrator; 3] = [Integrator::Projection, Integrator::Trapezoid, Integrator::Reflection];
 
-/// Air without buoyancy, cooling and confinement.
+/// Returns the parameters of air without buoyancy, cooling and confinement.
 fn plain() -> Params {
     Params { vorticity: 0.0, heat_buoyancy: 0.0, cooling: 0.0, ..Params::default() }
 }
@@ -148,8 +148,8 @@ fn wind(acceleration: [f32; 3]) -> Force {
     Force::new(ForceField::Wind(acceleration))
 }
 
-/// Between walls half the force on the air pulls at each. The shear was off by a third with the trapezoidal rule, by 30 % with
-/// reflection and by a factor of 2 with projection.
+/// Between walls half the force on the air pulls at each. The shear was once wrong by a third with the
+/// trapezoidal rule, by 30 % with reflection and by a factor of 2 with projection.
 #[test]
 fn the_shear_of_a_driven_flow_balances_the_force() {
     let around = [BoundaryCondition::Periodic; 2];
@@ -179,7 +179,7 @@ fn the_shear_of_a_driven_flow_balances_the_force() {
     }
 }
 
-/// Walls of 30 and 80 K around air that cools: the probes read −3.27 and 9.24.
+/// With walls of 30 and 80 K around air that cools, the probes read −3.27 and 9.24.
 #[test]
 fn heat_from_walls_balances_cooling() {
     let around = [BoundaryCondition::Periodic; 2];
@@ -223,8 +223,8 @@ impl SideValues for Wave {
     }
 }
 
-/// In each step of an unsteady flow: at walls of several temperatures that meet in edges, one by a formula, on finer smoke and
-/// beside a solid.
+/// The heat fluxes are equal in each step of an unsteady flow: at walls of several temperatures that meet in
+/// edges, one by a formula, on finer smoke and beside a solid.
 #[test]
 fn the_heat_of_all_walls_is_that_of_the_budget() {
     let held = [[Some(40.0), None], [Some(10.0), Some(0.0)], [None, Some(70.0)]];
@@ -248,19 +248,23 @@ fn the_heat_of_all_walls_is_that_of_the_budget() {
             let before = solver.stats().left.unwrap_or_default()[3];
             solver.step(0.05).unwrap();
             let left = (solver.stats().left.unwrap()[3] - before) / 0.05;
-            let mut given = 0.0;
+            let mut gained = 0.0;
             for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
                 let area = 14.0 * 12.0 * 10.0 / dims.array()[axis] as f32 * 0.05 * 0.05;
-                given += area * read(&solver, ProbeQuantity::HeatFlux, ProbePlace::Side { axis, end })[0];
+                gained += area * read(&solver, ProbeQuantity::HeatFlux, ProbePlace::Side { axis, end })[0];
             }
-            let apart = (f64::from(given) + left).abs();
+            let difference = (f64::from(gained) + left).abs();
             let case = format!("detail {detail}, solid {with_solid}, step {step}");
-            assert!(apart < 2e-4 * left.abs() + 1e-4, "{case}: {given} given, {} came", -left);
+            assert!(
+                difference < 2e-4 * left.abs() + 1e-4,
+                "{case}: {gained} through the walls, {} in the budget",
+                -left
+            );
         }
     }
 }
 
-/// The momentum of air that is set in motion from rest is what its walls and the wind gave to it, in each step.
+/// In each step the momentum gained by air from rest equals the impulse of its walls and of the wind.
 #[test]
 fn the_shear_of_all_walls_is_what_the_air_gains() {
     let around = [BoundaryCondition::Periodic; 2];
@@ -283,7 +287,7 @@ fn the_shear_of_all_walls_is_what_the_air_gains() {
                 f64::from(read(&solver, ProbeQuantity::Shear, ProbePlace::Side { axis, end })[0])
             };
             let walls = -(shear(1, 0) + shear(1, 1)) * 1.0 - (shear(2, 0) + shear(2, 1)) * 1.2;
-            // The first step of the trapezoidal rule, too, applies the whole force.
+            // The first step of the trapezoidal rule applies the whole force too.
             let want = walls + 0.7 * 1.2;
             assert!((gained - want).abs() < 1e-4, "{integrator:?}, step {step}: {gained}, not {want}");
         }
