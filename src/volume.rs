@@ -356,7 +356,7 @@ impl<'a> Volume<'a> {
         Some(grid.scale.iter().product::<f64>().cbrt())
     }
 
-    /// Whether its smoke has active voxels outside a box of `dims` voxels, by its metadata.
+    /// Returns whether its smoke has active voxels outside a box of `dims` voxels, by its metadata.
     pub fn exceeds(&self, dims: Dims) -> bool {
         let fields = [Field::Red, Field::Green, Field::Blue, Field::Temperature];
         let name = fields.iter().find_map(|field| self.grid(*field));
@@ -379,7 +379,7 @@ impl<'a> Volume<'a> {
         if let Meta::Long(count) = count { u64::try_from(*count).ok() } else { None }
     }
 
-    /// Whether `field` can be read from it.
+    /// Returns whether `field` can be read from it.
     pub fn holds(&self, field: Field) -> bool {
         self.grid(field).is_some()
     }

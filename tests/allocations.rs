@@ -29,7 +29,7 @@ thread_local! {
     static BORN_FOR: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Whether this thread works for the solver under test, not for a dropped one.
+/// Returns whether this thread works for the solver under test, not for a dropped one.
 fn is_of_solver() -> bool {
     let now = SOLVER.load(Ordering::Relaxed);
     let born = BORN_FOR.get().unwrap_or(now);

@@ -56,7 +56,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Whether a file with its final name is whole, by another program or by our own reader.
+/// Returns whether a file with its final name is whole, by another program or by our own reader.
 fn is_whole(path: &Path) -> bool {
     let bytes = std::fs::read(path).expect("a file");
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

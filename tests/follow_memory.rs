@@ -13,7 +13,7 @@ use updraft::solver::{
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether a block is a probe of the solver for available memory, which is never written to.
+/// Returns whether a block is a probe of the solver for available memory, which is never written to.
 fn is_question(layout: Layout) -> bool {
     layout.align() == 1 && layout.size() >= 1 << 20
 }

@@ -32,7 +32,7 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// Whether a stroke would change nothing.
+    /// Returns whether a stroke would change nothing.
     pub fn is_nothing(&self) -> bool {
         self.add == [0.0; 4] && self.force == 0.0 && self.erase == 0.0
     }

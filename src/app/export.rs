@@ -193,7 +193,7 @@ impl Export {
         self.shared.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was cancelled; it ends soon.
+    /// Returns whether it was cancelled; it ends soon.
     pub(super) fn is_cancelled(&self) -> bool {
         self.shared.cancel.load(Ordering::Relaxed)
     }

@@ -26,12 +26,12 @@ impl SceneFile {
         Some(Self { scene: scene.clone(), path, text })
     }
 
-    /// Whether it belongs to `scene`.
+    /// Returns whether it belongs to `scene`.
     pub fn is_of(&self, scene: &Arc<Scene>) -> bool {
         Arc::ptr_eq(&self.scene, scene)
     }
 
-    /// Whether both are the same file.
+    /// Returns whether both are the same file.
     pub fn is_same_file(&self, other: &Self) -> bool {
         let whole = |scene_file: &Self| {
             let path = linked(&scene_file.path);
@@ -40,13 +40,13 @@ impl SceneFile {
         whole(self) == whole(other)
     }
 
-    /// Whether both had the same contents when they were last read or written.
+    /// Returns whether both had the same contents when they were last read or written.
     pub fn holds_text_of(&self, other: &Self) -> bool {
         self.text == other.text
     }
 
-    /// Whether the file has not changed since it was last read or written. A deleted one counts as unchanged:
-    /// it can be written again.
+    /// Returns whether the file has not changed since it was last read or written. A deleted one counts as
+    /// unchanged: it can be written again.
     pub fn is_untouched(&self) -> bool {
         foreign::text(&self.path, foreign::TEXT).map_or(true, |now| now == self.text)
     }

@@ -66,7 +66,7 @@ fn addresses() -> Vec<std::path::PathBuf> {
     wayland.into_iter().chain(x).collect()
 }
 
-/// Whether there are displays, but none accepts a connection.
+/// Returns whether there are displays, but none accepts a connection.
 fn is_gone(addresses: &[std::path::PathBuf]) -> bool {
     #[cfg(unix)]
     return !addresses.is_empty()

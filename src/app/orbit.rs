@@ -144,7 +144,7 @@ impl Orbit {
         self.distance = tight_distance(extent, [right, up, forward], slopes, self.parallel);
     }
 
-    /// Whether every corner of the box is in a view of the given size.
+    /// Returns whether every corner of the box is in a view of the given size.
     pub fn shows_all(&self, extent: [f32; 3], view: Vector2<f32>) -> bool {
         let is_in = |p| {
             self.seen(p, view)

@@ -319,12 +319,12 @@ impl Session {
         }
     }
 
-    /// Whether the window must close.
+    /// Returns whether the window must close.
     pub fn is_leaving(&self) -> bool {
         self.leaving
     }
 
-    /// Whether another simulation is being built. Edits wait for it.
+    /// Returns whether another simulation is being built. Edits wait for it.
     pub fn is_loading(&self) -> bool {
         self.pending.is_some()
     }

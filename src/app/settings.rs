@@ -179,7 +179,7 @@ impl PartialEq for Settings {
     }
 }
 
-/// Whether two scenes are the same, including dragged objects.
+/// Returns whether two scenes are the same, including dragged objects.
 fn is_same(a: &Arc<Scene>, b: &Arc<Scene>) -> bool {
     Arc::ptr_eq(a, b)
         || reads_same(a, b)
@@ -193,28 +193,28 @@ fn surfaces(scene: &Scene) -> (&[[f32; 3]], &[f32]) {
     (&scene.look.solids, &scene.look.roughness)
 }
 
-/// Whether two scenes come from the same text.
+/// Returns whether two scenes come from the same text.
 fn reads_same(a: &Scene, b: &Scene) -> bool {
     let text =
         |scene: &Scene| (scene.name.clone(), scene.origin.text.clone(), scene.origin.overrides.clone());
     text(a) == text(b)
 }
 
-/// Whether `new` needs another solver than `old`; otherwise the running one can take over its objects.
+/// Returns whether `new` needs another solver than `old`; otherwise the running one can take over its objects.
 pub fn needs_load(old: &Arc<Scene>, new: &Arc<Scene>) -> bool {
     !Arc::ptr_eq(old, new)
         && (&old.name, &old.config, &old.initial, &old.fills)
             != (&new.name, &new.config, &new.initial, &new.fills)
 }
 
-/// Whether a change of settings needs other solvers than the running ones.
+/// Returns whether a change of settings needs other solvers than the running ones.
 pub fn need_load(old: &Settings, new: &Settings) -> bool {
     old.is_compared() != new.is_compared()
         || new.sides().iter().any(|side| needs_load(&old.of_side(*side).scene, &new.of_side(*side).scene))
 }
 
 impl Settings {
-    /// Whether these are the settings of one of two compared sides.
+    /// Returns whether these are the settings of one of two compared sides.
     pub fn is_compared(&self) -> bool {
         self.other.is_some()
     }
@@ -292,7 +292,7 @@ impl Settings {
         all
     }
 
-    /// Whether two sides have the same scene, parameters and look.
+    /// Returns whether two sides have the same scene, parameters and look.
     fn is_alike(&self, other: &Self) -> bool {
         (&self.params, &self.look) == (&other.params, &other.look)
             && Arc::ptr_eq(&self.opened, &other.opened)
@@ -414,8 +414,8 @@ impl Settings {
         parts
     }
 
-    /// Whether a scene file with `other` would hold these settings too. The brush is not compared: no file
-    /// holds it.
+    /// Returns whether a scene file with `other` would hold these settings too. The brush is not compared: no
+    /// file holds it.
     pub fn saves_as(&self, other: &Self) -> bool {
         let Self { opened, scene, params, look, rate, brush: _, other: _, side: _ } = self;
         (params, look, rate) == (&other.params, &other.look, &other.rate)

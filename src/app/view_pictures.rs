@@ -114,7 +114,7 @@ impl Pictures {
         }
     }
 
-    /// Whether the picture needs no further frames of the window to improve.
+    /// Returns whether the picture needs no further frames of the window to improve.
     pub fn is_settled(&self) -> bool {
         match &self.backend {
             Backend::Driver(renderer) => renderer.is_settled(),

@@ -364,7 +364,8 @@ impl Screen {
         Ok(Self { pictures, display, egui, drawn: None, replaced: Some(now), ..self })
     }
 
-    /// Whether the driver lost the context, unless that replaced another one less than [`SECOND_LOSS`] ago.
+    /// Returns whether the driver lost the context, unless that replaced another one less than
+    /// [`SECOND_LOSS`] ago.
     fn has_lost_context(&self) -> bool {
         self.display.is_context_lost() && self.replaced.is_none_or(|then| then.elapsed() > SECOND_LOSS)
     }
@@ -462,7 +463,7 @@ impl Screen {
     }
 }
 
-/// Whether a key or a button of the mouse is pressed.
+/// Returns whether a key or a button of the mouse is pressed.
 fn presses(event: &WindowEvent) -> bool {
     match event {
         WindowEvent::KeyboardInput { event, .. } => event.state == ElementState::Pressed,

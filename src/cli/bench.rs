@@ -100,12 +100,12 @@ pub fn run(args: &BenchArgs, common: &Common) -> Result<(), CliError> {
 }
 
 impl BenchArgs {
-    /// Whether the JSON goes to standard output.
+    /// Returns whether the JSON goes to standard output.
     fn prints_json(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
 
-    /// Whether the JSON goes to a file.
+    /// Returns whether the JSON goes to a file.
     pub fn writes_file(&self) -> bool {
         self.json.is_some() && !self.prints_json()
     }

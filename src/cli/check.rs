@@ -254,7 +254,7 @@ fn projection(scene: &Scene) -> String {
     }
 }
 
-/// Whether anything other than smoke moves the air, now or at the start.
+/// Returns whether anything other than smoke moves the air, now or at the start.
 fn something_moves(scene: &Scene) -> bool {
     let drives = |side: &BoundaryCondition| match side {
         BoundaryCondition::NoSlip(velocity) => *velocity != [0.0; 3],
@@ -309,7 +309,7 @@ fn solid(solid: &Solid) -> String {
     format!("{shape} at {:?} m{moving}{warm}", solid.position_at(0.0))
 }
 
-/// Whether a solid changes its position or its surface moves.
+/// Returns whether a solid changes its position or its surface moves.
 fn is_moving(solid: &Solid) -> bool {
     solid.keyframes.len() > 1 || solid.spin != [0.0; 3]
 }

@@ -363,7 +363,8 @@ fn refusal(path: &Path, what: &str) -> CliError {
     CliError::Request(format!("{} {what}", path.display()))
 }
 
-/// Whether a file of `length` bytes ends with the CRC-32 of everything before it. Each of several ranks reads a share.
+/// Returns whether a file of `length` bytes ends with the CRC-32 of everything before it. Each of several
+/// ranks reads a share.
 fn check_sum(file: &mut File, length: u64, comm: Option<&dyn Comm>) -> io::Result<bool> {
     let Some(length) = length.checked_sub(4) else { return Ok(false) };
     let [rank, size] = comm.map_or([0, 1], |comm| [comm.rank(), comm.size()].map(|n| n as u128));

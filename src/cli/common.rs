@@ -162,8 +162,8 @@ impl Common {
         }
     }
 
-    /// Whether the error of a scene is due to the configuration: it names the scene, or the scene is valid
-    /// without its overrides.
+    /// Returns whether the error of a scene is due to the configuration: it names the scene, or the scene is
+    /// valid without its overrides.
     fn is_of_config(&self, error: &SceneError, name: &str, overrides: &[String]) -> bool {
         match error {
             SceneError::Missing { .. } => self.scene.as_deref() == Some(name),

@@ -13,7 +13,7 @@ pub fn silence(on: bool) {
     SILENT.store(on, Ordering::Relaxed);
 }
 
-/// Whether this process prints no lines.
+/// Returns whether this process prints no lines.
 pub fn is_silent() -> bool {
     SILENT.load(Ordering::Relaxed)
 }
@@ -31,7 +31,7 @@ pub fn tell(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Whether stderr takes colours: on a terminal, unless `NO_COLOR` (no-color.org) says otherwise.
+/// Returns whether stderr takes colours: on a terminal, unless `NO_COLOR` (no-color.org) says otherwise.
 pub fn is_coloured() -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

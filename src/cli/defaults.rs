@@ -94,7 +94,7 @@ pub fn load() -> Result<Defaults, CliError> {
     }
 }
 
-/// Whether an error means that there is no file: `HOME` may be `/dev/null`, or that of another user.
+/// Returns whether an error means that there is no file: `HOME` may be `/dev/null`, or that of another user.
 fn is_absence(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
 }

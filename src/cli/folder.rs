@@ -72,7 +72,7 @@ impl RunFolder {
         self.path.join("scene.toml")
     }
 
-    /// Whether its smoke moved through the flow of another run.
+    /// Returns whether its smoke moved through the flow of another run.
     pub fn has_given_flow(&self) -> bool {
         run_scene::has_given_flow(&self.scene())
     }
@@ -138,7 +138,8 @@ impl RunFolder {
         self.path.join("checkpoint")
     }
 
-    /// Whether a run in the folder has ended, complete or by an error: it took steps, and released its lock.
+    /// Returns whether a run in the folder has ended, complete or by an error: it took steps, and released
+    /// its lock.
     pub fn has_ended(&self) -> bool {
         // Lines of the header, of the start, and of the first step.
         let has_steps = || csv_lines(&self.stats()).is_some_and(|lines| lines > 2);
@@ -315,7 +316,7 @@ impl RunFolder {
     }
 }
 
-/// Whether a parameter acts on pictures of stored smoke.
+/// Returns whether a parameter acts on pictures of stored smoke.
 fn acts_on_pictures(parameter: &Parameter) -> bool {
     parameter.acts_on(&[Subject::Picture, Subject::Machine])
 }

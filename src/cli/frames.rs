@@ -33,7 +33,7 @@ impl Frames {
         (self.first..=self.last).step_by(self.step as usize)
     }
 
-    /// Whether it contains a frame.
+    /// Returns whether it contains a frame.
     pub fn contains(self, frame: u32) -> bool {
         (self.first..=self.last).contains(&frame) && (frame - self.first).is_multiple_of(self.step)
     }

@@ -67,7 +67,8 @@ fn start(_: usize) -> Result<Launch, CliError> {
     Ok(Launch { comm: Some(Arc::new(ranks)), threads, here, may_hang, places, _session: Some(session) })
 }
 
-/// Whether this is Open MPI, and no option forbids it to copy messages from the memory of another process.
+/// Returns whether this is Open MPI, and no option forbids it to copy messages from the memory of another
+/// process.
 #[cfg(feature = "mpi")]
 fn copies_directly() -> bool {
     std::env::var_os("OMPI_COMM_WORLD_SIZE").is_some()

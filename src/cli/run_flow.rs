@@ -75,7 +75,7 @@ impl RunFlow {
         }
     }
 
-    /// Whether the velocity after `frame` depends on that at the start, and the run has not written it.
+    /// Returns whether the velocity after `frame` depends on that at the start, and the run has not written it.
     pub fn needs_start(&self, frame: u32) -> bool {
         self.frames.list.first().is_some_and(|&first| frame < first)
     }

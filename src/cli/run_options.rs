@@ -201,7 +201,7 @@ impl Saved<'_> {
         Ok(self.head.and_then(|head| head.options.get(option).cloned()).or(text))
     }
 
-    /// Whether the run has become steady, and `options` do not extend it.
+    /// Returns whether the run has become steady, and `options` do not extend it.
     fn has_ended(&self, options: &RunOptions) -> bool {
         let Some(head) = self.head else { return false };
         let asked = options.texts(true);

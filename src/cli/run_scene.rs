@@ -8,7 +8,8 @@ use crate::scene::{Scene, SceneError};
 /// First line of the scene of a run of `updraft detail`.
 const GIVEN_FLOW: &str = "# Smoke in the flow of another run, by `updraft detail`\n";
 
-/// Whether the smoke of a run moved through the flow of another, by the first line of its scene at `path`.
+/// Returns whether the smoke of a run moved through the flow of another, by the first line of its scene at
+/// `path`.
 pub fn has_given_flow(path: &Path) -> bool {
     foreign::text(path, foreign::TEXT).is_ok_and(|text| text.starts_with(GIVEN_FLOW))
 }

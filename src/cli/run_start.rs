@@ -59,13 +59,13 @@ pub(super) fn scene(
     }
 }
 
-/// Whether a parameter of pictures changes the grid `flame` of volumes.
+/// Returns whether a parameter of pictures changes the grid `flame` of volumes.
 fn is_of_flame(parameter: &Parameter) -> bool {
     ["render.medium.glow", "render.medium.glow_heat"].contains(&parameter.path.as_str())
 }
 
-/// Whether a run of `scene` without a checkpoint replaces a run of the same scene, with `--resume`: one that
-/// was killed before its first checkpoint. `input` is the file of the scene.
+/// Returns whether a run of `scene` without a checkpoint replaces a run of the same scene, with `--resume`:
+/// one that was killed before its first checkpoint. `input` is the file of the scene.
 ///
 /// # Errors
 /// If the run would replace its own input, or put files of two scenes into one folder.
@@ -114,7 +114,7 @@ fn alone(scene: &Scene, share: Share) -> Result<Scene, SceneError> {
     Scene::parse_shared(&scene.name, &scene.text()?, &[], share)
 }
 
-/// Whether two paths lead to one file.
+/// Returns whether two paths lead to one file.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

@@ -25,7 +25,7 @@ pub struct ManArgs {
 }
 
 impl ManArgs {
-    /// Whether the pages go to files.
+    /// Returns whether the pages go to files.
     pub fn writes_files(&self) -> bool {
         self.folder.is_some()
     }

@@ -126,7 +126,7 @@ pub(super) fn through(
     job.run(saved, common, Some(flow))
 }
 
-/// Whether a run removes all files of an earlier run in the folder.
+/// Returns whether a run removes all files of an earlier run in the folder.
 fn is_clearing(args: &SimulateArgs, common: &Common, saved: Option<&Checkpoint>) -> bool {
     common.force && !args.skip_existing && saved.is_none()
 }
@@ -160,7 +160,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Whether this rank writes files.
+    /// Returns whether this rank writes files.
     fn is_first(&self) -> bool {
         self.comm.as_ref().is_none_or(|comm| comm.rank() == 0)
     }

@@ -90,7 +90,7 @@ impl Target {
         self.out.path(0).with_extension("").display().to_string()
     }
 
-    /// Whether pictures are linear, before background and tone map.
+    /// Returns whether pictures are linear, before background and tone map.
     pub fn is_linear(&self) -> bool {
         self.format == Format::Exr
     }
@@ -103,7 +103,7 @@ impl Target {
         }
     }
 
-    /// Whether the picture of `frame` exists already. An empty file does not count.
+    /// Returns whether the picture of `frame` exists already. An empty file does not count.
     pub fn has(&self, frame: u32) -> bool {
         self.out.path(frame).metadata().is_ok_and(|file| file.len() > 0)
     }

@@ -17,8 +17,8 @@ impl Steady {
         Self { share, last: None, since: None }
     }
 
-    /// Whether the energy has changed less than that for a second. Air at rest does not count: the flow has
-    /// not begun yet.
+    /// Returns whether the energy has changed less than that for a second. Air at rest does not count: the
+    /// flow has not begun yet.
     pub fn reached(&mut self, stats: &StepStats) -> bool {
         let (time, energy) = (stats.time, stats.kinetic_energy);
         let Some((before, was)) = self.last.replace((time, energy)) else { return false };

@@ -84,7 +84,7 @@ impl Kind {
         lists.iter().copied().chain([one]).flatten().copied()
     }
 
-    /// Whether its values are or contain numbers, which have a range.
+    /// Returns whether its values are or contain numbers, which have a range.
     fn has_numbers(self) -> bool {
         !matches!(
             self,
@@ -279,7 +279,7 @@ impl Parameter {
         })
     }
 
-    /// Whether it acts on one of these.
+    /// Returns whether it acts on one of these.
     pub fn acts_on(&self, subjects: &[Subject]) -> bool {
         self.subjects().iter().any(|subject| subjects.contains(subject))
     }

@@ -4,7 +4,7 @@ use half::f16;
 
 use crate::snapshot::{BRICK, Bricks};
 
-/// Whether a brick has no smoke.
+/// Returns whether a brick has no smoke.
 pub(super) fn empty(max: &[f16; 4]) -> bool {
     max[..3].iter().all(|&x| x <= f16::ZERO)
 }

@@ -196,12 +196,12 @@ impl Lamp {
         if wide { DEPTHS } else { 1 }
     }
 
-    /// Whether it is a sun.
+    /// Returns whether it is a sun.
     pub fn is_far(&self) -> bool {
         matches!(self.kind, Kind::Sun { .. })
     }
 
-    /// Whether its shadows have penumbrae.
+    /// Returns whether its shadows have penumbrae.
     pub fn is_wide(&self) -> bool {
         match &self.kind {
             Kind::Sun { slope, .. } => *slope > POINT_SUN,

@@ -88,7 +88,7 @@ pub(super) fn smoothstep(lo: f32, hi: f32, x: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Whether a part of a line at a distance is visible along a ray up to `t_max` \[m\].
+/// Returns whether a part of a line at a distance is visible along a ray up to `t_max` \[m\].
 pub(super) fn is_visible(distance: f32, t_max: f32) -> bool {
     distance * AHEAD < t_max
 }

@@ -171,7 +171,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether the smoke itself is rendered.
+    /// Returns whether the smoke itself is rendered.
     fn shows_smoke(self) -> bool {
         matches!(self, Self::Smoke | Self::Velocity | Self::Streamlines)
     }
@@ -190,7 +190,7 @@ impl Mode {
         if self == Self::Smoke { 1.0 } else { 0.12 }
     }
 
-    /// Whether it needs a snapshot with velocity.
+    /// Returns whether it needs a snapshot with velocity.
     pub fn needs_velocity(self) -> bool {
         match self {
             Self::Smoke => false,

@@ -72,7 +72,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it needs a snapshot with velocity.
+    /// Returns whether it needs a snapshot with velocity.
     pub fn needs_velocity(self) -> bool {
         self.of_flow() != [0.0; 4] || self == Self::Speed
     }

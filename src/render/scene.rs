@@ -27,7 +27,7 @@ pub(super) struct Scenery<'a> {
 /// of the box at the start.
 pub(super) const FLOOR_ENDS: [f32; 2] = [0.8, 3.0];
 
-/// Whether an environment is the background.
+/// Returns whether an environment is the background.
 pub(super) fn shows_environment(look: &Look) -> bool {
     look.environment.shown && look.environment.sphere.is_some()
 }

@@ -37,7 +37,7 @@ pub struct CameraKey {
 struct Track<const N: usize>(Vec<(f32, [f32; N])>);
 
 impl CameraPath {
-    /// Whether the camera stands still.
+    /// Returns whether the camera stands still.
     pub fn is_empty(&self) -> bool {
         self.position.0.is_empty() && self.target.0.is_empty() && self.fov.0.is_empty()
     }

@@ -244,7 +244,7 @@ fn flatten(table: &dyn TableLike, head: &str, out: &mut Vec<(String, Entry)>) {
     }
 }
 
-/// Whether `key` is `inner` or contains it.
+/// Returns whether `key` is `inner` or contains it.
 fn covers(key: &str, inner: &str) -> bool {
     inner.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

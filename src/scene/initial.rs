@@ -30,7 +30,7 @@ pub struct Initial {
 }
 
 impl Initial {
-    /// Whether all fields start at zero.
+    /// Returns whether all fields start at zero.
     pub fn is_empty(&self) -> bool {
         self.file.is_none() && self.formulas.is_empty()
     }
@@ -102,7 +102,7 @@ fn check_file(path: &Path, config: &Config) -> std::result::Result<(), String> {
     })
 }
 
-/// Whether a file of fields is an OpenVDB file, by its extension.
+/// Returns whether a file of fields is an OpenVDB file, by its extension.
 fn is_vdb(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("vdb"))
 }
@@ -125,7 +125,7 @@ const BESIDE: [&str; 14] = [
     "first_z",
 ];
 
-/// Whether a run writes an array of this name.
+/// Returns whether a run writes an array of this name.
 fn is_known(name: &str) -> bool {
     BESIDE.contains(&name) || Field::ALL.iter().any(|field| field.name() == name)
 }

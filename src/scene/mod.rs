@@ -133,7 +133,7 @@ impl Scene {
         buried.map(|(name, _)| name).collect()
     }
 
-    /// Whether solids fill the whole box at the start: the centres of all cells lie in one.
+    /// Returns whether solids fill the whole box at the start: the centres of all cells lie in one.
     pub fn has_no_air(&self) -> bool {
         let (dims, h) = (self.config.dims.array(), self.config.h);
         let solids: Vec<SolidPose> = self.solids.iter().map(|solid| solid.pose(0.0, 0.0)).collect();

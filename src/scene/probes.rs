@@ -125,7 +125,7 @@ impl Region {
         Self { extent, limits }
     }
 
-    /// Whether it overlaps the range between two coordinates along an axis.
+    /// Returns whether it overlaps the range between two coordinates along an axis.
     fn meets(&self, axis: usize, [from, to]: [f32; 2]) -> bool {
         let [low, high] = self.limits[axis];
         to >= low && from <= high

@@ -65,7 +65,7 @@ impl Text {
         self.parts[part].1.get(span.start - base..span.end - base).unwrap_or("")
     }
 
-    /// Whether `span` lies in an override.
+    /// Returns whether `span` lies in an override.
     pub fn is_override(&self, span: &Range<usize>) -> bool {
         self.parts.len() > 1 && span.start >= self.base(1)
     }

@@ -95,7 +95,7 @@ pub fn light(config: &Config, look: &Look) -> u64 {
 const ITERATION: u64 = 80;
 const ITERATIONS: u64 = 6;
 
-/// Whether the projection iterates.
+/// Returns whether the projection iterates.
 pub fn iterates(config: &Config, solids: bool) -> bool {
     match config.projection {
         Projection::Auto => solids,

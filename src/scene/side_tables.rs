@@ -34,7 +34,7 @@ pub struct SideFormulas {
 }
 
 impl SideFormulas {
-    /// Whether these are of the lower (0) or upper (1) side along `axis`.
+    /// Returns whether these are of the lower (0) or upper (1) side along `axis`.
     pub fn is_of(&self, axis: usize, end: usize) -> bool {
         (self.axis, self.end) == (axis, end)
     }

@@ -62,7 +62,7 @@ impl Snapshot {
             .or_else(|| is_velocity_nan().then_some(InvalidSnapshot::NotFinite("velocity")))
     }
 
-    /// Whether no brick hides smoke or heat that a picture could show.
+    /// Returns whether no brick hides smoke or heat that a picture could show.
     fn is_bounded(&self) -> bool {
         let (dims, bricks, least) = (self.dims, self.bricks.dims, order(f16::from_f32(FAINTEST)));
         (0..dims.nz).into_par_iter().all(|k| {
@@ -124,7 +124,7 @@ fn order(half: f16) -> i16 {
     bits ^ ((bits >> 15) & i16::MAX)
 }
 
-/// Whether `is` is true of a value of some cell.
+/// Returns whether `is` is true of a value of some cell.
 fn any(cells: &[[f16; 4]], is: impl Fn(f16) -> bool + Sync) -> bool {
     // Without branches within a run the compiler takes many values at once.
     let in_run = |run: &[[f16; 4]]| run.as_flattened().iter().fold(false, |found, &half| found | is(half));

@@ -57,7 +57,7 @@ fn up(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     }
 }
 
-/// Whether turbulence acts on the smoke of a box.
+/// Returns whether turbulence acts on the smoke of a box.
 fn is_turbulent(config: &Config) -> bool {
     config.detail > 1 && config.advection == Advection::Conservative
 }

@@ -309,7 +309,7 @@ fn setting(ui: &mut Ui, scene: &Scene, draft: &mut Draft, key: &'static str, out
     typed_number::notice(ui, key);
 }
 
-/// Whether an entry is the running value.
+/// Returns whether an entry is the running value.
 fn is_running(entry: &Entry, now: Value) -> bool {
     match (entry, now) {
         (Entry::Word(word), Value::Word(now)) => word == now,
@@ -320,7 +320,8 @@ fn is_running(entry: &Entry, now: Value) -> bool {
     }
 }
 
-/// Whether `x` is `now`, exactly or rounded as its field shows it: a field that is left reads its own text.
+/// Returns whether `x` is `now`, exactly or rounded as its field shows it: a field that is left reads its own
+/// text.
 fn is_number(x: f64, now: f32) -> bool {
     let x = x as f32;
     x == now || fine(now.into()).parse::<f32>() == Ok(x)

@@ -60,12 +60,12 @@ impl Out {
         !self.search.is_empty()
     }
 
-    /// Whether the row of a parameter is shown: without a search all are.
+    /// Returns whether the row of a parameter is shown: without a search all are.
     fn finds(&mut self, parameter: &Parameter) -> bool {
         self.finds_words(&format!("{} {} {}", parameter.label, parameter.path, parameter.description))
     }
 
-    /// Whether a control with these words is shown.
+    /// Returns whether a control with these words is shown.
     fn finds_words(&mut self, words: &str) -> bool {
         let fits = words.to_lowercase().contains(&self.search);
         self.found |= fits;

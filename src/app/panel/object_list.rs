@@ -194,8 +194,8 @@ fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(St
     });
 }
 
-/// Whether a key is compatible with the others: an object has the keys of one shape, kind of force or kind of
-/// light.
+/// Returns whether a key is compatible with the others: an object has the keys of one shape, kind of force or
+/// kind of light.
 fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
     let kinds: &[&str] = match list {
         List::Force => ForceKind::NAMES,

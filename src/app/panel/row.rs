@@ -148,7 +148,7 @@ impl Row {
         self.parameter.scale == Scale::Logarithmic
     }
 
-    /// Whether zero lies inside the range rather than at its end.
+    /// Returns whether zero lies inside the range rather than at its end.
     fn has_two_sides(&self) -> bool {
         !self.is_logarithmic() && *self.soft.start() < 0.0 && *self.soft.end() > 0.0
     }

@@ -7,7 +7,7 @@ use super::{Out, theme};
 /// Identity of the field.
 const FIELD: &str = "search of the panel";
 
-/// Whether the search field has the keyboard.
+/// Returns whether the search field has the keyboard.
 pub(in crate::app) fn has_keyboard(ctx: &egui::Context) -> bool {
     ctx.memory(|memory| memory.has_focus(egui::Id::new(FIELD)))
 }

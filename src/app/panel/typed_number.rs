@@ -63,8 +63,8 @@ pub(super) fn typed(text: &str, unit: &str) -> Result<f64, String> {
     }
 }
 
-/// Whether `text` is `unit` as typed on a keyboard: with plain or raised digits, with brackets or none, and
-/// `/s` for `1/s`.
+/// Returns whether `text` is `unit` as typed on a keyboard: with plain or raised digits, with brackets or
+/// none, and `/s` for `1/s`.
 fn is_same_unit(text: &str, unit: &str) -> bool {
     let plain = |unit: &str| {
         let text: String = unit.chars().filter(|c| !"()^·*".contains(*c)).collect();

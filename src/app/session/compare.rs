@@ -15,7 +15,7 @@ pub(super) fn builder(settings: &Settings, side: Side) -> Builder {
 }
 
 impl Session {
-    /// Whether two settings are compared.
+    /// Returns whether two settings are compared.
     pub fn is_comparing(&self) -> bool {
         self.model.settings.is_compared()
     }
@@ -100,7 +100,7 @@ impl Session {
         self.worker.release();
     }
 
-    /// Whether new settings only begin or end a comparison: then the simulation goes on.
+    /// Returns whether new settings only begin or end a comparison: then the simulation goes on.
     pub(super) fn only_compares(&self, settings: &Settings) -> bool {
         let now = &self.model.settings;
         now.is_compared() != settings.is_compared()
@@ -139,7 +139,7 @@ impl Session {
         }
     }
 
-    /// Whether the camera is that of the scene, apart from the fit to the view.
+    /// Returns whether the camera is that of the scene, apart from the fit to the view.
     pub(super) fn stands_as_opened(&self) -> bool {
         self.orbit == self.opened || self.orbit == Orbit::of(&self.model.settings.scene.camera)
     }

@@ -44,7 +44,7 @@ pub(super) struct Move {
 const JITTER: f32 = 3.0;
 
 impl Session {
-    /// Whether the handles of objects are shown: while their section is open in the panel.
+    /// Returns whether the handles of objects are shown: while their section is open in the panel.
     pub fn shows_handles(&self) -> bool {
         self.model.panel && !self.model.closed.contains("Objects") && !self.is_loading()
     }
@@ -202,7 +202,7 @@ impl Session {
         self.go_on_from_here();
     }
 
-    /// Whether the present drag has dropped recorded frames.
+    /// Returns whether the present drag has dropped recorded frames.
     pub(super) fn drag_dropped_frames(&self) -> bool {
         self.moving.as_ref().is_some_and(|moving| moving.since.is_some())
     }
@@ -377,7 +377,7 @@ impl Session {
         bounds.map(|ends| ends.map(|end| end + corner))
     }
 
-    /// Whether the view is orthographic.
+    /// Returns whether the view is orthographic.
     pub fn is_parallel(&self) -> bool {
         self.orbit.parallel
     }

@@ -45,8 +45,8 @@ impl Painted {
         }
     }
 
-    /// Whether there are strokes that no export holds, in the present smoke or in that of a replaced scene.
-    /// States before `first` are gone.
+    /// Returns whether there are strokes that no export holds, in the present smoke or in that of a replaced
+    /// scene. States before `first` are gone.
     pub(super) fn is_lost(&self, first: u64) -> bool {
         self.now || self.replaced.iter().any(|stored| *stored >= first)
     }

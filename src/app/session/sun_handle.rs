@@ -38,7 +38,7 @@ impl Session {
         (Vector2::new(sun.dot(&axes.right), -sun.dot(&axes.up)), sun.dot(&axes.forward) <= 0.0)
     }
 
-    /// Whether a point of the view is on the compass.
+    /// Returns whether a point of the view is on the compass.
     pub(super) fn is_on_compass(&self, at: Vector2<f32>) -> bool {
         let here = self.pointer.side == self.side();
         here && self.compass().is_some_and(|(middle, radius)| (at - middle).norm() < radius + 4.0)

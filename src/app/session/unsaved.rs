@@ -52,14 +52,15 @@ impl Session {
         }
     }
 
-    /// Whether there are settings that the scene's file does not hold; during a comparison, settings that no
-    /// file holds.
+    /// Returns whether there are settings that the scene's file does not hold; during a comparison, settings
+    /// that no file holds.
     pub fn is_unsaved(&self) -> bool {
         let settings = &self.model.settings;
         settings.sides().iter().any(|side| !self.is_held(&settings.alone(*side)))
     }
 
-    /// Whether a file holds the settings of a side alone: the scene's file, or any for one of two compared sides.
+    /// Returns whether a file holds the settings of a side alone: the scene's file, or any for one of two
+    /// compared sides.
     pub(super) fn is_held(&self, settings: &Settings) -> bool {
         if self.is_comparing() {
             let is_held = self.written.iter().any(|written| settings.saves_as(&written.settings));
@@ -72,7 +73,8 @@ impl Session {
         }
     }
 
-    /// Whether the file from which the scene was read still holds it. That of a built-in scene always does.
+    /// Returns whether the file from which the scene was read still holds it. That of a built-in scene always
+    /// does.
     fn holds_defaults(&self) -> bool {
         let Some(scene_file) = SceneFile::of(&self.model.defaults.opened) else { return true };
         self.written

@@ -68,7 +68,7 @@ impl Screen {
         }
     }
 
-    /// Whether the mouse is over the smoke, not over the panel, the help or a popup.
+    /// Returns whether the mouse is over the smoke, not over the panel, the help or a popup.
     pub(super) fn over_view(&self) -> bool {
         let at = egui::pos2(self.mouse.x, self.mouse.y);
         self.view.contains(at) && !self.egui.egui_ctx().wants_pointer_input()

@@ -142,7 +142,8 @@ impl Screen {
         Ok(first)
     }
 
-    /// Whether the mouse has moved the ball of late: following it then has priority over refining the picture.
+    /// Returns whether the mouse has moved the ball of late: following it then has priority over refining the
+    /// picture.
     pub(super) fn hovers_at(&self, now: Instant) -> bool {
         now < self.hovered + CALM_HAND
     }

@@ -25,7 +25,7 @@ pub fn keys(scene: &Scene) -> Vec<String> {
     keys
 }
 
-/// Whether a parameter with a field has another value than its default.
+/// Returns whether a parameter with a field has another value than its default.
 fn is_set(scene: &Scene, parameter: &Parameter) -> bool {
     let value = scene.params.value_of(parameter).or_else(|| scene.look.value_of(parameter));
     let value = value.or_else(|| scene.config.value_of(parameter));

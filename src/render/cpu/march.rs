@@ -485,7 +485,7 @@ impl<S: Packets> Packet<S> {
         }
     }
 
-    /// Whether rays belong to a segment and are in its planes at `t`.
+    /// Returns whether rays belong to a segment and are in its planes at `t`.
     #[inline(always)]
     fn is_within(
         &self,

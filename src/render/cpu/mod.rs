@@ -129,7 +129,7 @@ impl CpuRenderer {
         self.cancel = Some(cancel);
     }
 
-    /// Whether traced pictures end early now.
+    /// Returns whether traced pictures end early now.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }

@@ -35,7 +35,7 @@ pub(super) struct Smoke<'a> {
     pub splines: bool,
 }
 
-/// Whether two samples of the smoke share their light, for this number of samples per cell. With larger
+/// Returns whether two samples of the smoke share their light, for this number of samples per cell. With larger
 /// distances a brick that is skipped at their middle might contain one of them.
 pub(in crate::render) fn halves(samples: f32) -> bool {
     samples >= 1.0

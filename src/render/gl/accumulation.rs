@@ -34,7 +34,7 @@ pub(super) struct Frame {
 }
 
 impl Accumulation {
-    /// Whether the average has all its frames.
+    /// Returns whether the average has all its frames.
     pub fn is_settled(&self) -> bool {
         self.of.as_ref().is_some_and(|subject| self.count >= most_passes(&subject.camera))
     }

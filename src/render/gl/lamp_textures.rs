@@ -87,7 +87,7 @@ impl Lamps {
         Ok(())
     }
 
-    /// Whether there are no further lights.
+    /// Returns whether there are no further lights.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -181,12 +181,12 @@ impl Renderer {
         self.refine = refine;
     }
 
-    /// Whether the driver of a context has no graphics processor: CPU threads then render faster.
+    /// Returns whether the driver of a context has no graphics processor: CPU threads then render faster.
     pub fn prefers_threads(gl: &Context) -> bool {
         smoke_texture::draws_on_processor(gl.get_opengl_renderer_string())
     }
 
-    /// Whether rendering the same view again would not improve the picture.
+    /// Returns whether rendering the same view again would not improve the picture.
     pub fn is_settled(&self) -> bool {
         self.passes.is_settled()
     }
@@ -203,8 +203,8 @@ impl Renderer {
         self.grid.ranges.range(quantity)
     }
 
-    /// Whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload omits data
-    /// that its mode and quality do not need.
+    /// Returns whether the snapshot must be uploaded again before it can be rendered in `mode`: an upload
+    /// omits data that its mode and quality do not need.
     pub fn needs_upload(&self, mode: Mode) -> bool {
         let other_light = mode.shows_smoke() && self.lit.light.is_fine() != self.quality.fine_light;
         self.smoke.needs_upload(mode) || other_light

@@ -50,7 +50,7 @@ impl Offscreen {
         self.gl.get_opengl_vendor_string()
     }
 
-    /// Whether the driver renders on the processor, without a graphics processor.
+    /// Returns whether the driver renders on the processor, without a graphics processor.
     pub fn draws_on_processor(&self) -> bool {
         smoke_texture::draws_on_processor(self.gl.get_opengl_renderer_string())
     }

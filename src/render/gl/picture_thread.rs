@@ -54,7 +54,7 @@ impl PictureRequest {
         self.snapshot().problem_of_shape().map_or(Ok(()), |problem| Err(problem.into()))
     }
 
-    /// Whether both show the same instant of the same simulation.
+    /// Returns whether both show the same instant of the same simulation.
     fn shows_same_smoke(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && self.snapshot.serial == other.snapshot.serial

@@ -50,7 +50,7 @@ impl Smoke {
         })
     }
 
-    /// Whether [`Smoke::upload`] must run again for pictures in `mode`.
+    /// Returns whether [`Smoke::upload`] must run again for pictures in `mode`.
     pub fn needs_upload(&self, mode: Mode) -> bool {
         matches!(mode, Mode::Slice(_)) && self.holds != Some(Texels::Captured)
     }
@@ -107,7 +107,7 @@ impl Smoke {
     }
 }
 
-/// Whether a driver of this name has no graphics processor.
+/// Returns whether a driver of this name has no graphics processor.
 pub(super) fn draws_on_processor(renderer: &str) -> bool {
     const NAMES: [&str; 5] = ["llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"];
     NAMES.iter().any(|name| renderer.contains(name))

@@ -80,7 +80,7 @@ impl Solids {
         Ok(())
     }
 
-    /// Whether there are no solids.
+    /// Returns whether there are no solids.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

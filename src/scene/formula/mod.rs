@@ -120,7 +120,7 @@ impl Formula {
         self.code.len()
     }
 
-    /// Whether it depends on x, y, z.
+    /// Returns whether it depends on x, y, z.
     pub fn uses(&self) -> [bool; AXES] {
         self.uses
     }

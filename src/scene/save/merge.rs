@@ -100,7 +100,7 @@ fn prefix(decor: &Decor) -> String {
     decor.prefix().and_then(|blank| blank.as_str()).unwrap_or_default().to_owned()
 }
 
-/// Whether a scene reads the same from both values: its numbers have single precision.
+/// Returns whether a scene reads the same from both values: its numbers have single precision.
 fn is_same(old: &Value, new: &Value) -> bool {
     let number =
         |value: &Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).map(|x| x as f32);
