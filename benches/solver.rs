@@ -6,7 +6,7 @@ use std::hint::black_box;
 use updraft::grid::Dims;
 use updraft::solver::{Advection, Config, Params, Region, Solver, Source, Stage, TimeControl};
 
-/// A unit box of n³ cells with a hot source, some steps after the start.
+/// Returns a unit box of n³ cells with a hot source, some steps after the start.
 fn plume(n: usize, advection: Advection) -> (Solver, f32) {
     let h = 1.0 / n as f32;
     let time = TimeControl { cfl: f32::MAX, max_substeps: 1 };
@@ -38,7 +38,7 @@ fn steps(c: &mut Criterion) {
     group.finish();
 }
 
-/// The kernels one by one: the cost of each stage of the step.
+/// Measures the kernels one by one: the cost of each stage of the step.
 fn stages(c: &mut Criterion) {
     let mut group = c.benchmark_group("stage");
     group.sample_size(10);

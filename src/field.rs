@@ -55,12 +55,12 @@ macro_rules! fields {
             pub(crate) const MEANINGS: &'static [(&'static str, &'static str)] =
                 &[$(($name, concat!($what, " [", $unit, "], ", $place))),*];
 
-            /// Name in files and scenes.
+            /// Returns the name in files and scenes.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$field => $name),* }
             }
 
-            /// Unit of the values.
+            /// Returns the unit of the values.
             pub fn unit(self) -> &'static str {
                 match self { $(Self::$field => $unit),* }
             }
@@ -176,7 +176,7 @@ impl Field {
         self.made_planes(solver, |k, plane| self.fill_plane(solver, k, plane), take)
     }
 
-    /// As [`planes`](Self::planes), with planes of the shape of this field that their owners `make`.
+    /// Works as [`planes`](Self::planes), with planes of the shape of this field that their owners `make`.
     pub(crate) fn made_planes<E>(
         self,
         solver: &Solver,
@@ -209,7 +209,7 @@ impl Field {
         self.check(solver).map(|()| self.interpolated(solver, p))
     }
 
-    /// As [`sample`](Self::sample), of a field that has been checked.
+    /// Samples as [`sample`](Self::sample) does, for a field that has been checked.
     pub(crate) fn interpolated(self, solver: &Solver, p: [f32; 3]) -> f32 {
         if self == Self::Speed {
             return length([Self::U, Self::V, Self::W].map(|component| component.interpolated(solver, p)));

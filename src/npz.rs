@@ -60,7 +60,7 @@ pub fn write(
     write_with(file, numbers, "", arrays)
 }
 
-/// As [`write()`], with a text `about` unless it is empty.
+/// Writes as [`write()`] does, with a text `about` unless it is empty.
 pub fn write_with(
     file: impl Write + Seek,
     numbers: &[(&str, f64)],

@@ -43,7 +43,7 @@ impl Packed {
         words.par_chunks_mut(BLOCK).zip(&self.blocks).for_each(|(words, block)| block.unpack(words));
     }
 
-    /// Size \[bytes\].
+    /// Returns the size \[bytes\].
     pub fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| size_of::<Block>() + size_of_val(&block.words[..])).sum()
     }

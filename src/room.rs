@@ -68,13 +68,13 @@ pub fn probe(bytes: u64, what: &str) -> Result<(), NoRoom> {
     vec::<u8>(count, what).map(drop)
 }
 
-/// Memory that this process may use \[bytes\], if the system tells: the least of the machine's, its control
-/// group's and its address space's.
+/// Returns the memory that this process may use \[bytes\], if the system tells: the least of the machine's,
+/// its control group's and its address space's.
 pub fn limit() -> Option<u64> {
     [machine(), control_group(), address_space()].into_iter().flatten().min()
 }
 
-/// Limit of the address space (`ulimit -v`) \[bytes\], if there is one.
+/// Returns the limit of the address space (`ulimit -v`) \[bytes\], if there is one.
 pub fn address_space() -> Option<u64> {
     soft_limit(&std::fs::read_to_string("/proc/self/limits").ok()?)
 }
@@ -92,7 +92,7 @@ pub fn mapped() -> Option<u64> {
     Some(pages * 4096)
 }
 
-/// Least limit of the control groups of this process \[bytes\].
+/// Returns the least limit of the control groups of this process \[bytes\].
 fn control_group() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let files = text.lines().flat_map(limit_files);

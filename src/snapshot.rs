@@ -67,13 +67,13 @@ pub struct Bricks {
     pub coldest: f16,
 }
 
-/// The greatest speed of some cells \[m/s\].
+/// Returns the greatest speed of some cells \[m/s\].
 pub(crate) fn fastest(velocity: &[[f16; 4]]) -> f32 {
     greatest(velocity, |[u, v, w, _]| u * u + v * v + w * w).sqrt()
 }
 
-/// Largest value of all cells, 0 at least. Whole runs of cells are converted at once: one by one they would take longer than the
-/// march of a small picture.
+/// Returns the largest value of all cells, 0 at least. Whole runs of cells are converted at once: one by one
+/// they would take longer than the march of a small picture.
 pub(crate) fn greatest(cells: &[[f16; 4]], value: impl Fn([f32; 4]) -> f32 + Sync) -> f32 {
     const RUN: usize = 256;
     let runs = cells.par_chunks(RUN).with_min_len(16);
@@ -113,7 +113,8 @@ impl Bricks {
         self.update_where(dims, smoke, |_| true);
     }
 
-    /// As [`update`](Self::update), where only bricks for whose indices `holds` is true have smoke or heat.
+    /// Recomputes as [`update`](Self::update) does, where only bricks for whose indices `holds` is true have
+    /// smoke or heat.
     pub fn update_where(
         &mut self,
         dims: Dims,
@@ -197,12 +198,12 @@ impl Snapshot {
         snapshot
     }
 
-    /// Size of the box \[m\].
+    /// Returns the size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.dims.array().map(|n| n as f32 * self.h)
     }
 
-    /// Position of the lower corner of the box in the scene's coordinates \[m\].
+    /// Returns the position of the lower corner of the box in the scene's coordinates \[m\].
     pub fn corner(&self) -> [f32; 3] {
         self.origin.map(|cells| cells as f32 * self.h)
     }

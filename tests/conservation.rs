@@ -467,7 +467,7 @@ fn the_budget_counts_all_that_an_inflow_brings() {
     }
 }
 
-/// ∫ q exp(−k t) dt from 0 to `time`.
+/// Returns ∫ q exp(−k t) dt from 0 to `time`.
 fn density_of(q: f64, rate: f64, time: f64) -> f64 {
     q * -(-rate * time).exp_m1() / rate
 }

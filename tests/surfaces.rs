@@ -259,7 +259,7 @@ fn ratios_at(places: &[[f32; 3]], radius: f32, snapshot: &Snapshot, look: &Look)
     fast.iter().zip(&traced).map(|(fast, traced)| fast / traced).collect()
 }
 
-/// A black ball that glows, in the dark.
+/// Returns a black ball that glows, in the dark.
 fn ball_that_glows(albedo: f32) -> Look {
     let dark = Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], background: [[0.0; 3]; 2], ..look() };
     Look {

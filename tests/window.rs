@@ -179,7 +179,8 @@ fn changes_the_scene_and_comes_back(rig: &mut Rig) {
     rig.until("the first scene", |s| is(s, "/scene", "plume") && s["loading"].is_null());
 }
 
-/// The scene is of no file, and this machine has no file chooser, so the window asks for a path itself.
+/// Checks that the window asks for a path itself: the scene is of no file, and this machine has no file
+/// chooser.
 fn saves_without_a_file_chooser(rig: &mut Rig) {
     rig.key("ctrl+s");
     rig.until("the question", |s| is(s, "/dialog", "save") && s["places"]["dialog.path"].is_array());
@@ -255,8 +256,8 @@ fn survives_any_size(rig: &mut Rig) {
     }
 }
 
-/// With unsaved changes Esc asks whether to close. Another Esc cancels the question, and an answer closes the
-/// window.
+/// Checks that Esc asks whether to close with unsaved changes, that another Esc cancels the question, and
+/// that an answer closes the window.
 fn closes(rig: &mut Rig) {
     let unsaved = |s: &Value| s["unsaved"].as_bool() == Some(true);
     rig.until("changes", unsaved);

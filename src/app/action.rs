@@ -166,7 +166,7 @@ pub const MOUSE: [(&str, &str); 9] = [
 const RECENT_NAMES: [&str; 8] =
     ["recent.0", "recent.1", "recent.2", "recent.3", "recent.4", "recent.5", "recent.6", "recent.7"];
 
-/// Action of a key.
+/// Returns the action of a key.
 pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
     let fits =
         |b: &&Binding| b.key.eq_ignore_ascii_case(key) && b.ctrl == ctrl && (b.shift == shift || !ctrl);
@@ -174,7 +174,7 @@ pub fn of_key(key: &str, ctrl: bool, shift: bool) -> Option<Action> {
 }
 
 impl Binding {
-    /// Label beside a button.
+    /// Returns the label beside a button.
     pub fn label(&self) -> String {
         let ctrl = if self.ctrl { "Ctrl " } else { "" };
         let shift = if self.shift { "Shift " } else { "" };
@@ -188,7 +188,7 @@ impl Action {
         BINDINGS.iter().find(|b| b.action == self).map(Binding::label).unwrap_or_default()
     }
 
-    /// Short description.
+    /// Returns the short description.
     pub fn help(self) -> &'static str {
         let own = match self {
             Self::CopySide(_) => "Copies settings and smoke. Undo brings the old ones back.",
@@ -198,7 +198,7 @@ impl Action {
         BINDINGS.iter().find(|b| b.action == self).map_or(own, |b| b.help)
     }
 
-    /// Name of its button in tests.
+    /// Returns the name of its button in tests.
     pub fn name(self) -> &'static str {
         match self {
             Self::RunPause => "run",

@@ -14,7 +14,7 @@ use super::context;
 use super::panel::theme;
 use super::remember::Remembered;
 
-/// Title of the window.
+/// Returns the title of the window.
 pub(super) fn title(scene: &str) -> String {
     format!("updraft — {scene}")
 }

@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Position of a point in the view, in points from the top left: the inverse of `ray`.
+    /// Returns the position of a point in the view, in points from the top left: the inverse of `ray`.
     fn view_position(p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit().axes();
         let from_eye = p - orbit().eye();

@@ -49,12 +49,12 @@ impl Format {
         if installed { Self::Video } else { Self::Animation }
     }
 
-    /// Name in the panel.
+    /// Returns the name in the panel.
     pub fn name(self) -> &'static str {
         ["picture", "frames", "video", "apng", "volumes"][self as usize]
     }
 
-    /// Default file name for `scene`.
+    /// Returns the default file name for `scene`.
     fn file(self, scene: &str) -> String {
         match self {
             Self::Picture => format!("{scene}.png"),
@@ -402,7 +402,7 @@ mod tests {
     use crate::app::session::Session;
     use crate::scene::Scene;
 
-    /// A session with a few recorded frames.
+    /// Returns a session with a few recorded frames.
     fn recorded() -> Session {
         let scene = Scene::parse("tiny", "[domain]\ncells = [16, 24, 16]\nvoxel = 0.06\n").unwrap();
         let mut session = Session::new(scene, || ()).unwrap();

@@ -20,7 +20,7 @@ pub(super) struct SceneFile {
 }
 
 impl SceneFile {
-    /// The file of `scene`, if it came from one.
+    /// Returns the file of `scene`, if it came from one.
     pub fn of(scene: &Arc<Scene>) -> Option<Self> {
         let (path, text) = scene.origin.file.clone()?;
         Some(Self { scene: scene.clone(), path, text })

@@ -38,8 +38,8 @@ pub enum Gesture {
 }
 
 impl Gesture {
-    /// Effect of a drag that begins with this button. With Alt as in Maya and Houdini; without it the left
-    /// button paints.
+    /// Returns the effect of a drag that begins with this button. With Alt as in Maya and Houdini; without it
+    /// the left button paints.
     pub fn of(button: Button, held: Held) -> Self {
         match (button, held) {
             (Button::Left, Held { alt: true, .. }) => Self::Orbit,

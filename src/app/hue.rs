@@ -2,7 +2,7 @@
 
 use crate::look::srgb;
 
-/// Everyday name of a colour in linear light.
+/// Returns the everyday name of a colour in linear light.
 pub fn name(color: [f32; 3]) -> &'static str {
     let [r, g, b] = color.map(srgb::encode);
     let (most, least) = (r.max(g).max(b), r.min(g).min(b));

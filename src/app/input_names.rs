@@ -5,7 +5,7 @@ use winit::keyboard::{Key, NamedKey};
 
 use super::gesture::Button;
 
-/// Name of a key in the table of bindings.
+/// Returns the name of a key in the table of bindings.
 pub(super) fn name(key: &Key) -> Option<&str> {
     Some(match key {
         Key::Named(NamedKey::Space) => "Space",
@@ -22,7 +22,7 @@ pub(super) fn name(key: &Key) -> Option<&str> {
     })
 }
 
-/// A mouse button that the view knows.
+/// Returns the button for a button of the mouse, if the view handles it.
 pub(super) fn known(button: MouseButton) -> Option<Button> {
     match button {
         MouseButton::Left => Some(Button::Left),

@@ -48,7 +48,7 @@ impl Draft {
         self.values.retain(|(set, _)| set != key);
     }
 
-    /// The resulting cells and edge of a cell \[m\] of `scene`.
+    /// Returns the resulting cells and edge of a cell \[m\] of `scene`.
     pub fn cells(&self, scene: &Scene) -> ([usize; 3], f32) {
         let (dims, h) = (scene.config.dims.array(), scene.config.h);
         match (self.grid, self.resolution) {
@@ -132,7 +132,7 @@ pub fn tidy(x: f32, step: f32) -> f32 {
     format!("{rounded:.digits$}").parse().unwrap_or(x)
 }
 
-/// Number of objects in a list.
+/// Returns the number of objects in a list.
 pub fn count(scene: &Scene, list: List) -> usize {
     match list {
         List::Source => scene.sources.len(),
@@ -142,7 +142,7 @@ pub fn count(scene: &Scene, list: List) -> usize {
     }
 }
 
-/// Kind of an object in a word: "ball", "wind".
+/// Returns the kind of an object in a word: "ball", "wind".
 pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
     let shape = |shape: &Shape| match shape {
         Shape::Sphere { .. } => "ball",
@@ -166,7 +166,7 @@ pub fn kind(scene: &Scene, list: List, index: usize) -> &'static str {
     }
 }
 
-/// Position of an object's handle at `time` \[m\]; none for objects without a place.
+/// Returns the position of an object's handle at `time` \[m\]; none for objects without a place.
 pub fn anchor(scene: &Scene, list: List, index: usize, time: f64) -> Option<[f32; 3]> {
     match list {
         List::Source => scene.sources.get(index).map(|source| source.region.position),
@@ -179,7 +179,7 @@ pub fn anchor(scene: &Scene, list: List, index: usize, time: f64) -> Option<[f32
     }
 }
 
-/// The scene with an object moved by `by` \[m\], for display during a drag; its text is unchanged.
+/// Returns the scene with an object moved by `by` \[m\], for display during a drag; its text is unchanged.
 pub fn moved(scene: &Scene, list: List, index: usize, by: [f32; 3]) -> Scene {
     let mut scene = scene.clone();
     let shift = |p: &mut [f32; 3]| (0..3).for_each(|a| p[a] += by[a]);

@@ -57,7 +57,7 @@ pub enum Standpoint {
 }
 
 impl Orbit {
-    /// The orbit of `camera`, without its roll.
+    /// Returns the orbit of `camera`, without its roll.
     pub fn of(camera: &Camera) -> Self {
         let target = Vector3::from(camera.target);
         let out = Vector3::from(camera.position) - target;
@@ -74,7 +74,7 @@ impl Orbit {
         }
     }
 
-    /// The camera of this orbit.
+    /// Returns the camera of this orbit.
     pub fn camera(&self) -> Camera {
         let eye = self.target - self.axes().forward * self.distance;
         let projection =
@@ -88,7 +88,7 @@ impl Orbit {
         camera::Axes::of(&self.camera(), 1.0).eye.coords
     }
 
-    /// The axes of the picture.
+    /// Returns the axes of the picture.
     pub fn axes(&self) -> Axes {
         let (sin_yaw, cos_yaw) = self.yaw.sin_cos();
         let (sin_pitch, cos_pitch) = self.pitch.sin_cos();
@@ -200,7 +200,7 @@ impl Orbit {
         }
     }
 
-    /// Height of the picture in the plane through a point \[m\]; none behind the eye.
+    /// Returns the height of the picture in the plane through a point \[m\]; none behind the eye.
     pub fn height_at(&self, p: Vector3<f32>) -> f32 {
         if self.parallel {
             return self.height_at_target();
@@ -209,7 +209,7 @@ impl Orbit {
         2.0 * depth.max(1e-6) * (self.fov.to_radians() * 0.5).tan()
     }
 
-    /// Height of the picture in the plane through the target \[m\].
+    /// Returns the height of the picture in the plane through the target \[m\].
     fn height_at_target(&self) -> f32 {
         2.0 * self.distance * (self.fov.to_radians() * 0.5).tan()
     }
@@ -235,7 +235,7 @@ mod tests {
         (a - b).norm() < 1e-4
     }
 
-    /// Position of `p` in the picture: −1..1 along the height.
+    /// Returns the position of `p` in the picture: −1..1 along the height.
     fn seen(orbit: &Orbit, p: Vector3<f32>) -> Vector2<f32> {
         let axes = orbit.axes();
         let from_eye = p - Vector3::from(orbit.camera().position);

@@ -98,8 +98,8 @@ fn edges(painter: &Painter, view: &View) {
     }
 }
 
-/// Depth cues of the ball: its shadow on the floor, vertically below it, and circles on the walls behind it,
-/// connected by lines.
+/// Draws depth cues of the ball: its shadow on the floor, vertically below it, and circles on the walls
+/// behind it, connected by lines.
 fn depth(painter: &Painter, view: &View) {
     let (ball, extent) = (view.session.cursor, view.session.extent());
     let inside = (0..3).all(|a| (-ball.radius..=extent[a] + ball.radius).contains(&ball.center[a]));
@@ -123,7 +123,7 @@ fn depth(painter: &Painter, view: &View) {
     }
 }
 
-/// A circle across an axis, clipped to the box; none if a part of it is behind the eye.
+/// Returns a circle across an axis, clipped to the box; none if a part of it is behind the eye.
 fn ring(view: &View, center: Vector3<f32>, axis: usize, radius: f32) -> Option<Vec<Pos2>> {
     let extent = view.session.extent();
     let point = |n: usize| {
@@ -136,7 +136,7 @@ fn ring(view: &View, center: Vector3<f32>, axis: usize, radius: f32) -> Option<V
     (0..RING).map(point).collect()
 }
 
-/// A circle at each object, and arrows at the selected one.
+/// Draws a circle at each object, and arrows at the selected one.
 fn handles(painter: &Painter, view: &View) {
     let session = view.session;
     let hot = session.hovered_handle();
@@ -183,7 +183,7 @@ fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
     painter.circle_stroke(at, radius, stroke);
 }
 
-/// Direction of the sunlight: a line to the middle of the box.
+/// Draws the direction of the sunlight: a line to the middle of the box.
 fn sunbeam(painter: &Painter, view: &View) {
     let extent = Vector3::from(view.session.extent());
     let [x, y, z] = view.session.model.settings.look.sun_direction;
@@ -196,7 +196,7 @@ fn sunbeam(painter: &Painter, view: &View) {
     }
 }
 
-/// The compass of the sun: a sphere as the camera sees it, with the sun on it; hollow at its back.
+/// Draws the compass of the sun: a sphere as the camera sees it, with the sun on it; hollow at its back.
 fn compass(painter: &Painter, view: &View) {
     let session = view.session;
     let Some((middle, radius)) = session.compass() else { return };
@@ -250,7 +250,7 @@ fn cross(painter: &Painter, view: &View) {
     }
 }
 
-/// Name and unit of the shown field, and its colour scale if the picture has none.
+/// Draws the name and unit of the shown field, and its colour scale if the picture has none.
 fn title(painter: &Painter, rect: Rect, mode: Mode, range: impl Fn(Quantity) -> [f32; 2]) {
     let (quantity, what) = match mode {
         Mode::Smoke => return,
@@ -273,7 +273,7 @@ fn title(painter: &Painter, rect: Rect, mode: Mode, range: impl Fn(Quantity) -> 
     }
 }
 
-/// Colour scale of arrows and streamlines, with the values at its ends.
+/// Draws the colour scale of arrows and streamlines, with the values at its ends.
 fn bar(painter: &Painter, rect: Rect, [least, most]: [f32; 2]) {
     const PARTS: usize = 32;
     let size = vec2(12.0, (0.5 * rect.height()).min(220.0));
@@ -292,7 +292,7 @@ fn bar(painter: &Painter, rect: Rect, [least, most]: [f32; 2]) {
     }
 }
 
-/// Text that is readable on any background.
+/// Draws text that is readable on any background.
 fn label(painter: &Painter, at: Pos2, anchor: Align2, text: &str, color: Color32) {
     let font = FontId::proportional(12.5);
     for by in [vec2(1.0, 1.0), vec2(-1.0, 0.0), vec2(0.0, -1.0)] {

@@ -107,12 +107,13 @@ impl Pace {
         self.moved = Some(now);
     }
 
-    /// Time to render again finely, if the picture is coarse because of a movement.
+    /// Returns the time to render again finely, if the picture is coarse because of a movement.
     pub fn calm_at(&self) -> Option<Instant> {
         self.moved.map(|moved| moved + CALM)
     }
 
-    /// Time at which a still picture is rendered by splines, if these take long and nothing moves until then.
+    /// Returns the time at which a still picture is rendered by splines, if these take long and nothing moves
+    /// until then.
     pub fn fine_at(&self) -> Option<Instant> {
         let is_slow = self.finest_ms > QUICK && SPLINES_COST * self.finest_ms <= LONGEST;
         self.still.filter(|_| is_slow).map(|still| still + STILL)

@@ -75,7 +75,7 @@ pub fn note(recent: &mut Vec<PathBuf>, path: &Path) {
     recent.truncate(RECENT);
 }
 
-/// Path of the file, if the system names a folder for it.
+/// Returns the path of the file, if the system names a folder for it.
 pub fn place() -> Option<PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let local = std::env::var_os("LOCALAPPDATA").filter(|_| cfg!(windows)).map(PathBuf::from);

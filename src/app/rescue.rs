@@ -112,7 +112,7 @@ fn lock(folder: &Path, window: usize) -> Option<File> {
     file.try_lock().is_ok().then_some(file)
 }
 
-/// Path of a copy of a window.
+/// Returns the path of a copy of a window.
 fn path(folder: &Path, window: usize, copy: usize) -> PathBuf {
     let suffix = if copy == 0 { String::new() } else { format!("-{}", copy + 1) };
     folder.join(format!("unsaved-{window}{suffix}.toml"))

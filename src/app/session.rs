@@ -191,7 +191,7 @@ impl Session {
         })
     }
 
-    /// Size of the box \[m\].
+    /// Returns the size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.model.settings.scene.extent()
     }

@@ -27,14 +27,14 @@ impl Ink {
     /// All inks in the order of the panel.
     pub const ALL: [Self; 4] = [Self::Red, Self::Green, Self::Blue, Self::White];
 
-    /// Name of its visible colour, with its letter: "Cream (R)".
+    /// Returns the name of its visible colour, with its letter: "Cream (R)".
     pub fn called(self, settings: &Settings) -> String {
         let name = hue::name(settings.brush.color(self, &settings.look));
         let (first, rest) = name.split_at(1);
         format!("{}{rest} ({})", first.to_uppercase(), &self.name()[..1])
     }
 
-    /// Name in the window.
+    /// Returns the name in the window.
     pub fn name(self) -> &'static str {
         ["Red", "Green", "Blue", "White"][self as usize]
     }
@@ -72,14 +72,14 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Effective value: zero when it is off.
+    /// Returns the effective value: zero when it is off.
     pub fn get(self) -> f32 {
         if self.on { self.value } else { 0.0 }
     }
 }
 
 impl Brush {
-    /// A brush for a box of size `extent`: red smoke, some heat, and some force.
+    /// Returns a brush for a box of size `extent`: red smoke, some heat, and some force.
     pub fn for_box(extent: [f32; 3]) -> Self {
         let on = |value| Amount { on: true, value };
         let least = extent.into_iter().fold(f32::INFINITY, f32::min);
@@ -113,7 +113,7 @@ impl Brush {
         Paint { add: [r, g, b, self.heat.get()], force: self.force.get(), erase: 0.0 }
     }
 
-    /// Colour of an ink: the albedos of its smokes, mixed in their shares. Linear R, G, B.
+    /// Returns the colour of an ink: the albedos of its smokes, mixed in their shares. Linear R, G, B.
     pub fn color(&self, ink: Ink, look: &Look) -> [f32; 3] {
         let shares = self.shares(ink);
         let all = shares.iter().sum::<f32>().max(1e-6);
@@ -171,7 +171,7 @@ impl Side {
 }
 
 impl PartialEq for Settings {
-    /// Which of two compared sides is edited makes no difference.
+    /// Compares all settings; which of two compared sides is edited makes no difference.
     fn eq(&self, other: &Self) -> bool {
         (&self.brush, self.rate) == (&other.brush, other.rate)
             && self.is_compared() == other.is_compared()
@@ -219,12 +219,12 @@ impl Settings {
         self.other.is_some()
     }
 
-    /// All sides: two during a comparison, otherwise one.
+    /// Returns all sides: two during a comparison, otherwise one.
     pub fn sides(&self) -> &'static [Side] {
         if self.is_compared() { &Side::BOTH } else { &Side::BOTH[..1] }
     }
 
-    /// The settings of a side; without a comparison, these.
+    /// Returns the settings of a side; without a comparison, these.
     pub fn of_side(&self, side: Side) -> &Self {
         match &self.other {
             Some(other) if side != self.side => other,
@@ -232,20 +232,20 @@ impl Settings {
         }
     }
 
-    /// These settings with the given side edited. Brush and rate stay.
+    /// Returns these settings with the given side edited. Brush and rate stay.
     pub fn edited_on(mut self, side: Side) -> Self {
         let Some(other) = self.other.take_if(|_| side != self.side) else { return self };
         let (brush, rate) = (self.brush.clone(), self.rate);
         Self { brush, rate, other: Some(Box::new(self)), side, ..*other }
     }
 
-    /// These settings beside an equal copy, for the start of a comparison.
+    /// Returns these settings beside an equal copy, for the start of a comparison.
     pub fn compared(&self) -> Self {
         let copy = Self { other: None, side: Side::B, ..self.clone() };
         Self { other: Some(Box::new(copy)), side: Side::A, ..self.clone() }
     }
 
-    /// The settings of one side alone.
+    /// Returns the settings of one side alone.
     pub fn alone(&self, side: Side) -> Self {
         Self { other: None, side: Side::A, ..self.clone().edited_on(side) }
     }
@@ -320,7 +320,7 @@ impl Settings {
         }
     }
 
-    /// Name of the difference between two settings.
+    /// Returns the name of the difference between two settings.
     pub fn change(from: &Self, to: &Self) -> String {
         if !to.is_compared() || from.is_compared() != to.is_compared() {
             return Self::change_alone(from, to);
@@ -423,12 +423,13 @@ impl Settings {
             && reads_same(scene, &other.scene)
     }
 
-    /// The scene with these settings, seen by `camera`, as its file would hold it.
+    /// Returns the scene with these settings, seen by `camera`, as its file would hold it.
     pub fn as_file(&self, camera: Camera) -> Scene {
         Scene { look: self.look.clone(), time: self.time(), camera, ..self.as_scene() }
     }
 
-    /// Division of time at this rate: frames of one step each, unless the scene divides them itself.
+    /// Returns the division of time at this rate: frames of one step each, unless the scene divides them
+    /// itself.
     fn time(&self) -> Time {
         let Time { frame_rate, step } = self.scene.time;
         if self.rate == Self::rate_of(&self.scene) {
@@ -444,13 +445,13 @@ impl Settings {
         1.0 / scene.time.steps_per_frame().1
     }
 
-    /// The scene with these parameters, for building a solver.
+    /// Returns the scene with these parameters, for building a solver.
     pub fn as_scene(&self) -> Scene {
         Scene { params: self.params.clone(), ..Scene::clone(&self.scene) }
     }
 }
 
-/// A value in words.
+/// Returns a value in words.
 fn shown(value: Value) -> String {
     match value {
         Value::Number(x) => number(x),
@@ -469,7 +470,7 @@ fn numbers(all: &[f32]) -> String {
     if all.is_empty() { "none".into() } else { all.iter().map(|x| number(*x)).collect::<Vec<_>>().join(", ") }
 }
 
-/// Short name of the objects that differ between two scenes; none if they are equal.
+/// Returns the short name of the objects that differ between two scenes; none if they are equal.
 fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
     if is_same(from, to) {
         return None;

@@ -93,12 +93,12 @@ impl<T: Clone + PartialEq> History<T> {
         Some(Step { value, what, restore: state })
     }
 
-    /// Name of the change that an undo reverts.
+    /// Returns the name of the change that an undo reverts.
     pub fn undoes(&self) -> Option<&str> {
         self.past.last().map(|entry| entry.what.as_str())
     }
 
-    /// Name of the change that a redo repeats.
+    /// Returns the name of the change that a redo repeats.
     pub fn redoes(&self) -> Option<&str> {
         self.future.last().map(|entry| entry.what.as_str())
     }

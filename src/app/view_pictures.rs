@@ -80,7 +80,7 @@ impl Pictures {
         Ok(Self { backend, texture: None })
     }
 
-    /// The driver's renderer, if it has a graphics processor.
+    /// Returns the driver's renderer, if it has a graphics processor.
     pub fn driver(&mut self) -> Option<&mut Renderer> {
         match &mut self.backend {
             Backend::Driver(renderer) => Some(renderer),
@@ -98,7 +98,7 @@ impl Pictures {
         }
     }
 
-    /// Level of the shown picture of the thread.
+    /// Returns the level of the shown picture of the thread.
     pub fn level(&self) -> Option<Level> {
         match &self.backend {
             Backend::Driver(_) => None,
@@ -106,7 +106,7 @@ impl Pictures {
         }
     }
 
-    /// Range of the colour scale for the shown snapshot.
+    /// Returns the range of the colour scale for the shown snapshot.
     pub fn range(&self, quantity: Quantity) -> [f32; 2] {
         match &self.backend {
             Backend::Driver(renderer) => renderer.range(quantity),

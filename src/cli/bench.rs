@@ -247,7 +247,7 @@ impl Spread {
         Self { low: at(0.25), median: at(0.5), high: at(0.75) }
     }
 
-    /// Half the interquartile range over the median.
+    /// Returns half the interquartile range over the median.
     fn relative(self) -> f64 {
         if self.median > 0.0 { 0.5 * (self.high - self.low) / self.median } else { 0.0 }
     }

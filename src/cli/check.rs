@@ -130,7 +130,7 @@ fn follow(scene: &Scene) -> String {
     format!("open sides, {} cells from the smoke; {start} at the start, at most {most}", follow.margin)
 }
 
-/// `closed: x, y_min, z; open: y_max`.
+/// Returns text such as `closed: x, y_min, z; open: y_max`.
 fn sides(scene: &Scene) -> String {
     let sides = &scene.config.sides;
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
@@ -183,7 +183,7 @@ fn join_group(groups: &mut Vec<(String, Vec<String>)>, kind: String, name: Strin
     }
 }
 
-/// `inflow at [formula, 0.0, 0.0] m/s`.
+/// Returns text such as `inflow at [formula, 0.0, 0.0] m/s`.
 fn describe(scene: &Scene, axis: usize, end: usize) -> String {
     let (side, held) = (scene.config.sides[axis][end], scene.config.held[axis][end]);
     let formulas = scene.side_formulas.iter().find(|formulas| formulas.is_of(axis, end));
@@ -283,7 +283,7 @@ fn sources(scene: &Scene) -> String {
             .collect::<String>()
 }
 
-/// `2: ball at [0.5, 1, 0.5] m, moving; box …`.
+/// Returns text such as `2: ball at [0.5, 1, 0.5] m, moving; box …`.
 fn solids(scene: &Scene) -> String {
     if scene.solids.is_empty() {
         return "none".into();
@@ -320,7 +320,7 @@ fn picture(scene: &Scene) -> String {
     format!("{width}x{height} pixels, {memory} of memory while it is rendered")
 }
 
-/// `120 frames about: png 35 MiB, …`.
+/// Returns text such as `120 frames about: png 35 MiB, …`.
 fn disk(scene: &Scene, frames: Frames) -> String {
     let disk = Disk::of(scene);
     let full = memory::human(disk.vdb_full * u64::from(frames.count()));

@@ -67,7 +67,7 @@ impl RunFolder {
         Ok((folder, scene))
     }
 
-    /// Path of the scene file, which includes the overrides of the run.
+    /// Returns the path of the scene file, which includes the overrides of the run.
     pub fn scene(&self) -> PathBuf {
         self.path.join("scene.toml")
     }
@@ -103,37 +103,37 @@ impl RunFolder {
         })
     }
 
-    /// Path of the statistics of each step.
+    /// Returns the path of the statistics of each step.
     pub fn stats(&self) -> PathBuf {
         self.path.join("stats.csv")
     }
 
-    /// Path of the table of the probe `name`.
+    /// Returns the path of the table of the probe `name`.
     pub fn probe(&self, name: &str) -> PathBuf {
         self.path.join(format!("probe-{name}.csv"))
     }
 
-    /// Path of the fields of `frame` in a format.
+    /// Returns the path of the fields of `frame` in a format.
     pub(super) fn fields(&self, format: Format, frame: u32) -> PathBuf {
         self.path.join(format!("fields.{frame:04}.{}", format.ending()))
     }
 
-    /// Path of the means of the fields over time.
+    /// Returns the path of the means of the fields over time.
     pub fn means(&self) -> PathBuf {
         self.path.join("mean.npz")
     }
 
-    /// Path of the list of the VTK images.
+    /// Returns the path of the list of the VTK images.
     pub fn series(&self) -> PathBuf {
         self.path.join("fields.pvd")
     }
 
-    /// Path of the lock of a running simulation.
+    /// Returns the path of the lock of a running simulation.
     pub fn lock(&self) -> PathBuf {
         self.path.join(".updraft.lock")
     }
 
-    /// Path of the checkpoint.
+    /// Returns the path of the checkpoint.
     pub fn checkpoint(&self) -> PathBuf {
         self.path.join("checkpoint")
     }

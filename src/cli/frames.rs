@@ -23,7 +23,7 @@ impl Frames {
         Self { last, ..self }
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn count(self) -> u32 {
         (self.last - self.first) / self.step + 1
     }

@@ -96,7 +96,7 @@ pub fn survive_file_limits() {
     }
 }
 
-/// Other systems have no such signal.
+/// Does nothing, since other systems have no such signal.
 #[cfg(not(unix))]
 pub fn survive_file_limits() {}
 

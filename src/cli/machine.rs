@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::scene::memory;
 
-/// Number of processors available to threads.
+/// Returns the number of processors available to threads.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -29,7 +29,7 @@ pub fn build() -> Value {
     })
 }
 
-/// Name of the processor, if the system tells.
+/// Returns the name of the processor, if the system tells.
 pub fn cpu() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

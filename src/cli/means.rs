@@ -74,7 +74,7 @@ impl Mean {
         (time > 0.0).then(|| self.sums[1..].iter().map(move |sum| (sum / time) as f32))
     }
 
-    /// Number of sums, for a checkpoint.
+    /// Returns the number of sums, for a checkpoint.
     pub fn len(&self) -> usize {
         self.sums.len()
     }
@@ -129,12 +129,12 @@ impl FieldMeans {
         self.mean.add_fields(solver, &self.fields);
     }
 
-    /// The sums, for a checkpoint.
+    /// Returns the sums, for a checkpoint.
     pub fn mean(&mut self) -> &mut Mean {
         &mut self.mean
     }
 
-    /// The start and the length of the mean \[s\]; `None` before the first step that counts.
+    /// Returns the start and the length of the mean \[s\]; `None` before the first step that counts.
     pub fn span(&self) -> Option<[f64; 2]> {
         let time = self.mean.sums[0];
         (time > 0.0).then_some([self.mean.from, time])
@@ -160,7 +160,7 @@ impl FieldMeans {
         self.fields[n].made_planes(solver, make, take)
     }
 
-    /// The fields.
+    /// Returns the fields.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }

@@ -86,12 +86,12 @@ fn start(size: usize) -> Result<Launch, CliError> {
 }
 
 impl Launch {
-    /// The ranks.
+    /// Returns the ranks.
     pub fn comm(&self) -> Option<Arc<dyn Comm>> {
         self.comm.clone()
     }
 
-    /// Default threads of this rank: its share of the processors that it may use.
+    /// Returns the default threads of this rank: its share of the processors that it may use.
     pub fn threads(&self) -> Option<usize> {
         self.threads
     }

@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// Remaining time at the mean speed so far; none at the very beginning.
+    /// Returns the remaining time at the mean speed so far; none at the very beginning.
     fn remaining(&self, done: u32) -> Option<Duration> {
         let left = f64::from(self.total.saturating_sub(done));
         let elapsed = self.began.elapsed().as_secs_f64();

@@ -80,12 +80,12 @@ impl Report {
         }
     }
 
-    /// The error of a stopped rendering.
+    /// Returns the error of a stopped rendering.
     pub fn stopped(&self) -> CliError {
         self.stopped_by(interrupt::by())
     }
 
-    /// The error of a rendering that was stopped `by` a signal.
+    /// Returns the error of a rendering that was stopped `by` a signal.
     pub fn stopped_by(&self, by: &str) -> CliError {
         CliError::Stopped(format!("{by}, after {} of {} pictures", self.pictures, self.wanted))
     }
@@ -121,7 +121,7 @@ impl Feed {
         }
     }
 
-    /// Number of frames of work. A simulation begins at frame 0.
+    /// Returns the number of frames of work. A simulation begins at frame 0.
     pub fn total(&self, frames: Frames) -> u32 {
         match self {
             Self::Live(_) => frames.last,

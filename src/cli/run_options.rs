@@ -36,7 +36,7 @@ pub(super) struct RunOptions {
 }
 
 impl Default for RunOptions {
-    /// The options of `updraft simulate` without arguments.
+    /// Returns the options of `updraft simulate` without arguments.
     fn default() -> Self {
         Self {
             frames: Frames { first: 1, last: 120, step: 1 },
@@ -220,7 +220,7 @@ impl Saved<'_> {
     }
 }
 
-/// Name of a value on the command line.
+/// Returns the name of a value on the command line.
 fn name<T: ValueEnum>(value: T) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }

@@ -148,7 +148,7 @@ impl Tables {
         tables.map(|csv| Ok((name(csv.path()), csv.sync()?))).collect()
     }
 
-    /// The means over time, for a checkpoint.
+    /// Returns the means over time, for a checkpoint.
     pub fn means(&mut self) -> Vec<&mut Mean> {
         let of_probes = self.probes.iter_mut().filter_map(|series| series.mean.as_mut());
         of_probes.chain(self.means.as_mut().map(FieldMeans::mean)).collect()
@@ -179,7 +179,7 @@ impl Tables {
     }
 }
 
-/// File name without its folder.
+/// Returns the file name without its folder.
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -65,7 +65,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Ending of the files.
+    /// Returns the ending of the files.
     pub(super) fn ending(self) -> &'static str {
         match self {
             Self::Npz => "npz",

@@ -199,22 +199,22 @@ impl Run {
         checkpoint::write(path, &head, &mut self.solver, means)
     }
 
-    /// Last finished frame.
+    /// Returns the last finished frame.
     pub fn frame(&self) -> u32 {
         self.frame
     }
 
-    /// The solver after the last step.
+    /// Returns the solver after the last step.
     pub fn solver(&self) -> &Solver {
         &self.solver
     }
 
-    /// The solver, to prepare its fields for a file.
+    /// Returns the solver, to prepare its fields for a file.
     pub fn solver_mut(&mut self) -> &mut Solver {
         &mut self.solver
     }
 
-    /// Mean wall time of a step \[ms\].
+    /// Returns the mean wall time of a step \[ms\].
     pub fn ms_per_step(&self) -> f64 {
         self.timing.spent.as_secs_f64() * 1e3 / f64::from(self.timing.steps.max(1))
     }

@@ -119,7 +119,7 @@ fn leave_at_signal(leave: crate::app::Leave) {
     })));
 }
 
-/// Text of a panic.
+/// Returns the text of a panic.
 #[cfg(feature = "viewer")]
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -154,7 +154,7 @@ impl Sphere {
         &self.moments
     }
 
-    /// A direction chosen by the radiance from there, by three uniform numbers.
+    /// Returns a direction chosen by the radiance from there, by three uniform numbers.
     pub fn sample(&self, [row, column, aside]: [f32; 3]) -> [f32; 3] {
         let all = self.rows[self.height - 1];
         let y = self.rows.partition_point(|&sum| sum <= row * all).min(self.height - 1);
@@ -167,21 +167,22 @@ impl Sphere {
         self.direction_at([(x as f32 + aside) / self.width as f32, (y as f32 + v) / self.height as f32])
     }
 
-    /// The texel in a direction, and its place down the picture.
+    /// Returns the texel in a direction, and its place down the picture.
     fn texel(&self, d: [f32; 3]) -> ([usize; 2], f32) {
         let [u, v] = Self::place(d);
         let x = ((u * self.width as f32) as usize).min(self.width - 1);
         ([x, ((v * self.height as f32) as usize).min(self.height - 1)], v)
     }
 
-    /// Radiance of the texel in a direction, which [`Sphere::density`] follows. Beside a sun that of [`Sphere::radiance`] is far above the
-    /// density, and paths that meet it are specks.
+    /// Returns the radiance of the texel in a direction, which [`Sphere::density`] follows. Beside a sun that
+    /// of [`Sphere::radiance`] is far above the density, and paths that meet it are specks.
     pub fn texel_radiance(&self, d: [f32; 3]) -> [f32; 3] {
         let ([x, y], _) = self.texel(d);
         self.texels[y * self.width + x]
     }
 
-    /// Probability density of a direction from [`Sphere::sample`] \[1/sr\]; 0 for all of a black picture.
+    /// Returns the probability density of a direction from [`Sphere::sample`] \[1/sr\]; 0 for all of a black
+    /// picture.
     pub fn density(&self, d: [f32; 3]) -> f32 {
         let ([x, y], v) = self.texel(d);
         let all = self.rows[self.height - 1];
@@ -195,7 +196,7 @@ impl Sphere {
         texel / area
     }
 
-    /// Memory of its texels and sums \[bytes\].
+    /// Returns the memory of its texels and sums \[bytes\].
     pub fn memory(&self) -> u64 {
         (size_of_val(&*self.texels) + size_of_val(&*self.rows) + size_of_val(&*self.columns)) as u64
     }
@@ -205,33 +206,34 @@ impl Sphere {
         [self.width, self.height]
     }
 
-    /// Linear radiance of all texels, rows from the top.
+    /// Returns the linear radiance of all texels, rows from the top.
     pub fn texels(&self) -> &[[f32; 3]] {
         &self.texels
     }
 
-    /// Unit vector through the middle of a texel.
+    /// Returns the unit vector through the middle of a texel.
     pub fn direction(&self, x: usize, y: usize) -> [f32; 3] {
         self.grid().middle(y * self.width + x)
     }
 
-    /// Unit vector through a place of the picture, as shares of its width and height from the upper left.
+    /// Returns the unit vector through a place of the picture, as shares of its width and height from the
+    /// upper left.
     pub fn direction_at(&self, place: [f32; 2]) -> [f32; 3] {
         TexelGrid::direction_at(place)
     }
 
-    /// Place of the picture that a unit vector goes through, as shares.
+    /// Returns the place of the picture that a unit vector goes through, as shares.
     pub fn place(d: [f32; 3]) -> [f32; 2] {
         let u = 0.5 + d[0].atan2(-d[2]) / std::f32::consts::TAU;
         [u, d[1].clamp(-1.0, 1.0).acos() / std::f32::consts::PI]
     }
 
-    /// Solid angle of a texel of a row \[sr\].
+    /// Returns the solid angle of a texel of a row \[sr\].
     pub fn solid_angle(&self, y: usize) -> f32 {
         self.grid().solid_angle(y)
     }
 
-    /// Radiance from a direction, a unit vector; interpolated between texels.
+    /// Returns the radiance from a direction, a unit vector; interpolated between texels.
     pub fn radiance(&self, d: [f32; 3]) -> [f32; 3] {
         let [u, v] = Self::place(d);
         let (x, y) = (u * self.width as f32 - 0.5, v * self.height as f32 - 0.5);
@@ -280,7 +282,7 @@ mod tests {
         (0..3).map(|c| a[c] * b[c]).sum::<f32>().min(1.0).acos()
     }
 
-    /// A sphere of radiance 0.2 with discs of radiance `bright`.
+    /// Returns a sphere of radiance 0.2 with discs of radiance `bright`.
     fn sphere(discs: &[([f32; 3], f32)], bright: f32) -> Sphere {
         let (width, height) = (1024, 512);
         let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();

@@ -24,7 +24,8 @@ pub(super) fn separate(grid: TexelGrid, texels: &mut [[f32; 3]]) -> Vec<Light> {
     std::iter::from_fn(|| separate_brightest(grid, texels, LEAST * all)).take(MOST).collect()
 }
 
-/// The brightest part, if it is small enough for a sun and sends at least an irradiance, all colours together.
+/// Separates the brightest part, if it is small enough for a sun and sends at least an irradiance, all
+/// colours together.
 fn separate_brightest(grid: TexelGrid, texels: &mut [[f32; 3]], least: f32) -> Option<Light> {
     let brightness = |texel: [f32; 3]| texel.iter().sum::<f32>();
     let place = |n: usize| grid.middle(n);
@@ -98,7 +99,7 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
     v.map(|x| x / length)
 }
 
-/// Angle between two unit vectors, exact for small ones too.
+/// Returns the angle between two unit vectors, exact for small ones too.
 fn angle(a: [f32; 3], b: [f32; 3]) -> f32 {
     let half = (0..3).map(|c| (a[c] - b[c]).powi(2)).sum::<f32>().sqrt() * 0.5;
     2.0 * half.min(1.0).asin()

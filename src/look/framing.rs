@@ -8,8 +8,8 @@ use super::Camera;
 const MARGINS: [f32; 2] = [1.02, 1.08];
 
 impl Camera {
-    /// Unit vectors to the right in the picture, up in it, and into it. A camera at its own target looks along −z; an `up`
-    /// along the view is replaced.
+    /// Returns unit vectors to the right in the picture, up in it, and into it. A camera at its own target
+    /// looks along −z; an `up` along the view is replaced.
     pub(crate) fn directions(&self) -> [Vector3<f32>; 3] {
         let ahead = Vector3::from(self.target) - Vector3::from(self.position);
         let forward = ahead.try_normalize(1e-9).unwrap_or_else(|| -Vector3::z());
@@ -20,7 +20,7 @@ impl Camera {
         [side, side.cross(&forward), forward]
     }
 
-    /// Half the height of the picture at distance 1 of a perspective camera.
+    /// Returns half the height of the picture at distance 1 of a perspective camera.
     pub(crate) fn slope(&self) -> f32 {
         (self.fov.clamp(0.1, 170.0).to_radians() * 0.5).tan()
     }
@@ -56,9 +56,10 @@ impl Camera {
     }
 }
 
-/// Distance from the middle of a box of `extent` metres at which its widest corner is just inside the picture. `axes` are unit
-/// vectors to the right, up and into the picture, `slopes` half the width and height of the picture at distance 1. Of parallel
-/// rays it is the distance at which a perspective picture is as high.
+/// Returns the distance from the middle of a box of `extent` metres at which its widest corner is just inside
+/// the picture. `axes` are unit vectors to the right, up and into the picture, `slopes` half the width and
+/// height of the picture at distance 1. Of parallel rays it is the distance at which a perspective picture is
+/// as high.
 #[cfg(feature = "viewer")]
 pub(crate) fn tight_distance(
     extent: [f32; 3],
@@ -73,7 +74,7 @@ pub(crate) fn tight_distance(
     MARGINS[1] * needed.into_iter().fold(0.0, f32::max)
 }
 
-/// The eight corners of the box from the origin to `extent`.
+/// Returns the eight corners of the box from the origin to `extent`.
 #[cfg(any(test, feature = "viewer"))]
 pub(crate) fn corners(extent: [f32; 3]) -> [Vector3<f32>; 8] {
     std::array::from_fn(|i| {

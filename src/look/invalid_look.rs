@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::{Camera, Emitter, Environment, Lens, Light, Look};
 
-/// A number as people write it, and in powers of ten only if that has many zeros.
+/// Formats a number in decimal digits, or in powers of ten if it has many zeros.
 fn plain(x: f32) -> String {
     if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
@@ -91,7 +91,8 @@ impl InvalidLook {
 }
 
 impl Camera {
-    /// The first invalid value, if any. An `up` along the view and a target at the eye are none: both are replaced.
+    /// Returns the first invalid value, if any. An `up` along the view and a target at the eye are none: both
+    /// are replaced.
     pub fn problem(&self) -> Option<InvalidLook> {
         let Self { position, target, up, fov, projection: _, lens } = self;
         let Lens { aperture, focus, shutter } = *lens;
@@ -107,7 +108,7 @@ impl Camera {
 }
 
 impl Light {
-    /// The first invalid value, if any.
+    /// Returns the first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidLook> {
         let within = |what, value: f32, range| InvalidLook::unless_within("light", what, &[value], range);
         let place = |what, at: &[f32; 3]| InvalidLook::unless_position("light", what, at);
@@ -135,7 +136,7 @@ impl Light {
 }
 
 impl Look {
-    /// The first invalid value, if any.
+    /// Returns the first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidLook> {
         self.problem_of_medium().or_else(|| self.problem_of_light()).or_else(|| {
             let within = |what, value: f32, range| InvalidLook::unless_within("look", what, &[value], range);

@@ -8,26 +8,27 @@ pub(super) struct TexelGrid {
 }
 
 impl TexelGrid {
-    /// Unit vector through the middle of the `n`th texel.
+    /// Returns the unit vector through the middle of the `n`th texel.
     pub fn middle(self, n: usize) -> [f32; 3] {
         let [x, y] = [n % self.width, n / self.width];
         Self::direction_at([(x as f32 + 0.5) / self.width as f32, (y as f32 + 0.5) / self.height as f32])
     }
 
-    /// Unit vector through a place of the picture, as shares of its width and height from the upper left.
+    /// Returns the unit vector through a place of the picture, as shares of its width and height from the
+    /// upper left.
     pub fn direction_at([u, v]: [f32; 2]) -> [f32; 3] {
         let (sin, cos) = (v * std::f32::consts::PI).sin_cos();
         let (east, north) = ((u - 0.5) * std::f32::consts::TAU).sin_cos();
         [sin * east, cos, -sin * north]
     }
 
-    /// Solid angle of a texel of a row \[sr\].
+    /// Returns the solid angle of a texel of a row \[sr\].
     pub fn solid_angle(self, y: usize) -> f32 {
         let edge = |y: usize| (y as f32 / self.height as f32 * std::f32::consts::PI).cos();
         (edge(y) - edge(y + 1)) * std::f32::consts::TAU / self.width as f32
     }
 
-    /// Radiance of `texels` over the sphere, all colours together.
+    /// Returns the radiance of `texels` over the sphere, all colours together.
     pub fn total(self, texels: &[[f32; 3]]) -> f32 {
         let row = |y: usize| {
             let texels = &texels[y * self.width..][..self.width];

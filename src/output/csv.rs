@@ -70,7 +70,7 @@ impl Csv {
         Ok(Self { path: path.to_owned(), file, lines: Vec::with_capacity(BUFFER), written: length })
     }
 
-    /// Path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -79,7 +79,7 @@ const SEEN: &[Subject] = &[Subject::Air, Subject::Smoke, Subject::Picture];
 /// Parameters of threads and memory, which change no result.
 const MACHINE: &[Subject] = &[Subject::Machine];
 
-/// All parameters, in the order of the reference.
+/// Returns all parameters, in the order of the reference.
 pub(super) fn all() -> Vec<Parameter> {
     [
         domain(),

@@ -112,7 +112,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The first invalid value, if any.
+    /// Returns the first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidLook> {
         let slice = match self.mode {
             Mode::Slice(slice) => slice.problem(),
@@ -143,7 +143,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The first invalid value, if any.
+    /// Returns the first invalid value, if any.
     pub fn problem(&self) -> Option<InvalidLook> {
         InvalidLook::unless_position("cursor", "centre", &self.center)
             .or_else(|| InvalidLook::unless_size("cursor", "radius", &[self.radius]))

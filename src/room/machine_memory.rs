@@ -3,12 +3,12 @@
 //! Linux and Android have `/proc/meminfo`. Windows and the systems descended from BSD have one call each,
 //! which is declared here. Elsewhere the answer is `None`, and callers say so.
 
-/// Physical memory \[bytes\], if the system tells.
+/// Returns the physical memory \[bytes\], if the system tells.
 pub fn total() -> Option<u64> {
     system::total()
 }
 
-/// Memory that is available without swapping \[bytes\], if the system tells: Linux and Windows do.
+/// Returns the memory that is available without swapping \[bytes\], if the system tells: Linux and Windows do.
 pub fn available() -> Option<u64> {
     system::available()
 }
@@ -24,7 +24,7 @@ mod system {
     }
 }
 
-/// Value of `key` in the text of `/proc/meminfo` \[bytes\].
+/// Returns the value of `key` in the text of `/proc/meminfo` \[bytes\].
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn meminfo(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;

@@ -24,8 +24,8 @@ const THREAD: u64 = 128 << 10;
 /// Sets of threads: the solver's and the renderer's.
 const SETS: u64 = 2;
 
-/// Memory of a run of `config`, with or without solids: the solver, and snapshots of four half floats per
-/// cell \[bytes\].
+/// Returns the memory of a run of `config`, with or without solids: the solver, and snapshots of four half
+/// floats per cell \[bytes\].
 pub fn estimate(config: &Config, solids: bool) -> u64 {
     estimate_on(config, solids, 1)
 }
@@ -37,7 +37,7 @@ pub fn estimate_on(config: &Config, solids: bool, ranks: usize) -> u64 {
         + config.threads as u64 * THREAD
 }
 
-/// Memory of a picture of `size` \[bytes\].
+/// Returns the memory of a picture of `size` \[bytes\].
 pub fn picture(size: [u32; 2]) -> u64 {
     PIXEL * u64::from(size[0]) * u64::from(size[1])
 }

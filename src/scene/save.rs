@@ -246,7 +246,7 @@ pub(super) fn set(
     set(inner.as_table_like_mut()?, inline, rest, value)
 }
 
-/// An empty table, without a header until it holds values.
+/// Returns an empty table, without a header until it holds values.
 fn fresh(inline: bool) -> Item {
     if inline {
         return Item::Value(Value::InlineTable(Default::default()));

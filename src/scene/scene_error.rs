@@ -127,22 +127,22 @@ impl Problem {
         }
     }
 
-    /// Name of the text, usually that of the file.
+    /// Returns the name of the text, usually that of the file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Text that contains the place.
+    /// Returns the text that contains the place.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Faulty bytes of the text.
+    /// Returns the faulty bytes of the text.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// Width of the place on its first line in characters, 1 or more.
+    /// Returns the width of the place on its first line in characters, 1 or more.
     pub fn width(&self) -> usize {
         self.text[self.span()].lines().next().map_or(1, |line| line.chars().count()).max(1)
     }

@@ -4,7 +4,8 @@ use super::tests::{error, load_error, reference, with};
 use super::*;
 use crate::solver::BoundaryCondition;
 
-/// A scene around the key at `path`, which may need an object or a side with the property that it is about.
+/// Returns a scene around the key at `path`, which may need an object or a side with the property that it is
+/// about.
 fn around(path: &str, word: &str) -> String {
     let probe =
         |at: &str, fields: &str| format!("probe = [{{ name = 'a', fields = [{fields}], at = {at} }}]\n");
@@ -65,7 +66,7 @@ fn contents(path: &str, word: &str) -> &'static str {
     }
 }
 
-/// The values that give a key this word.
+/// Returns the values that give a key this word.
 fn values(kind: crate::parameter::Kind, path: &str, word: &str) -> Vec<String> {
     use crate::parameter::Kind;
     match kind {

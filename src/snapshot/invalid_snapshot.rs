@@ -50,7 +50,7 @@ pub enum InvalidSnapshot {
 }
 
 impl Snapshot {
-    /// The first reason why it cannot be rendered, if any. Reads all values once.
+    /// Returns the first reason why it cannot be rendered, if any. Reads all values once.
     pub fn problem(&self) -> Option<InvalidSnapshot> {
         let is_velocity_nan = || any(&self.velocity, |half| half.is_nan());
         self.problem_of_shape()
@@ -118,7 +118,7 @@ impl Snapshot {
     }
 }
 
-/// An integer with the order of the half floats that are numbers.
+/// Returns an integer with the order of the half floats that are numbers.
 fn order(half: f16) -> i16 {
     let bits = half.to_bits() as i16;
     bits ^ ((bits >> 15) & i16::MAX)

@@ -56,12 +56,12 @@ impl Motion {
         motion
     }
 
-    /// The greatest speed in the box \[m/s\].
+    /// Returns the greatest speed in the box \[m/s\].
     pub fn fastest(&self) -> f32 {
         self.fastest
     }
 
-    /// The planes whose velocity is here, and the velocity.
+    /// Returns the planes whose velocity is here, and the velocity.
     pub fn cells(&self) -> ([usize; 2], &[[f16; 4]]) {
         (self.planes, &self.velocity)
     }
@@ -86,12 +86,13 @@ impl SnapshotSlab {
         Self { comm, whole: empty(), part: empty(), first: 0, bounds: Vec::new(), motion: None }
     }
 
-    /// The messages between the ranks, to make another slab.
+    /// Returns the messages between the ranks, to make another slab.
     pub fn shared_comm(&self) -> Arc<dyn Comm> {
         self.comm.clone()
     }
 
-    /// The planes of this rank of a box that comes from elsewhere: slabs have equal numbers of planes, or one more.
+    /// Returns the planes of this rank of a box that comes from elsewhere: slabs have equal numbers of
+    /// planes, or one more.
     pub fn share(comm: &dyn Comm, nz: usize) -> [usize; 2] {
         [0, 1].map(|end| nz * (comm.rank() + end) / comm.size())
     }
@@ -101,7 +102,7 @@ impl SnapshotSlab {
         self.motion = motion;
     }
 
-    /// The velocity, if it was set.
+    /// Returns the velocity, if it was set.
     pub fn motion(&self) -> Option<&Motion> {
         self.motion.as_ref()
     }
@@ -160,7 +161,7 @@ impl SnapshotSlab {
         self.fill(own, halo, |_| true, write);
     }
 
-    /// The slab between the planes `own` of a whole snapshot.
+    /// Returns the slab between the planes `own` of a whole snapshot.
     #[cfg(test)]
     pub(crate) fn cut(comm: Arc<dyn Comm>, snapshot: &Snapshot, own: [usize; 2], halo: [usize; 2]) -> Self {
         let mut slab = Self::new(comm);
@@ -285,45 +286,45 @@ impl SnapshotSlab {
         self.part.bricks = Bricks { dims: count, max, coldest: bricks.coldest };
     }
 
-    /// The messages between the ranks.
+    /// Returns the messages between the ranks.
     pub fn comm(&self) -> &dyn Comm {
         &*self.comm
     }
 
-    /// First plane of each rank's slab, and the end of the last.
+    /// Returns the first plane of each rank's slab, and the end of the last.
     pub fn bounds(&self) -> &[usize] {
         &self.bounds
     }
 
-    /// The planes of this rank's slab.
+    /// Returns the planes of this rank's slab.
     pub fn own(&self) -> [usize; 2] {
         let me = self.comm.rank();
         [self.bounds[me], self.bounds[me + 1]]
     }
 
-    /// The box with its solids and the maxima of all its bricks, without its smoke.
+    /// Returns the box with its solids and the maxima of all its bricks, without its smoke.
     pub fn whole(&self) -> &Snapshot {
         &self.whole
     }
 
-    /// The smoke at hand.
+    /// Returns the smoke at hand.
     pub fn part(&self) -> Part<'_> {
         Part { whole: &self.whole, planes: &self.part, first: self.first, slab: Some(self) }
     }
 }
 
 impl<'a> Part<'a> {
-    /// A whole snapshot.
+    /// Returns a whole snapshot.
     pub fn of(snapshot: &'a Snapshot) -> Self {
         Self { whole: snapshot, planes: snapshot, first: 0, slab: None }
     }
 
-    /// The slab, if this is one.
+    /// Returns the slab, if this is one.
     pub fn slab(&self) -> Option<&'a SnapshotSlab> {
         self.slab
     }
 
-    /// The planes of cells that no other rank has as its own.
+    /// Returns the planes of cells that no other rank has as its own.
     pub fn own(&self) -> [usize; 2] {
         self.slab.map_or([0, self.whole.dims.nz], SnapshotSlab::own)
     }
@@ -374,7 +375,7 @@ mod tests {
     use super::*;
     use crate::comm::ThreadRanks;
 
-    /// Smoke in a few places, and heat below zero.
+    /// Returns smoke in a few places, and heat below zero.
     fn snapshot(cells: [usize; 3]) -> Snapshot {
         Snapshot::from_fn(Dims::new(cells).unwrap(), 0.1, |[x, y, z]| {
             let ball = |c: [f32; 3]| {

@@ -162,7 +162,7 @@ impl Part {
         solver.receive(self.owner, &mut self.bytes);
     }
 
-    /// The bytes of the next leaf.
+    /// Returns the bytes of the next leaf.
     fn next(&mut self) -> &[u8] {
         let [leaf, from] = self.written;
         let to = from + self.lengths[leaf] as usize;

@@ -7,7 +7,8 @@ use super::*;
 use crate::comm::{Comm, ThreadRanks};
 use crate::solver::{BoundaryCondition, Config, Params};
 
-/// A box with smoke here and there after a step, and its files on the first of `size` ranks: both kinds of volume with either axis up.
+/// Returns a box with smoke here and there after a step, and its files on the first of `size` ranks: both
+/// kinds of volume with either axis up.
 fn files(config: &Config, size: usize) -> Vec<Vec<u8>> {
     let write = |comm: Option<Arc<dyn Comm>>| {
         let config = Config { threads: 1, ..config.clone() };

@@ -45,7 +45,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     }
 }
 
-/// Direction in which heat and smoke rise.
+/// Shows the direction in which heat and smoke rise.
 fn up(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let parameter = parameter::of("fluid.up");
     let up = Entry::of_all(model.settings.params.up);
@@ -62,7 +62,7 @@ fn is_turbulent(config: &Config) -> bool {
     config.detail > 1 && config.advection == Advection::Conservative
 }
 
-/// Buoyancy relative to the mean over the box, or to the air outside.
+/// Shows the buoyancy relative to the mean over the box, or to the air outside.
 fn ambient(ui: &mut Ui, parameter: &'static Parameter, model: &mut Model, out: &mut Out) {
     let mut mean = model.settings.params.ambient == Ambient::Mean;
     let before = mean;

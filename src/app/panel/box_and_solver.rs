@@ -211,12 +211,12 @@ pub(in crate::app) fn inflow_text(values: [f32; 7]) -> String {
     )
 }
 
-/// Key of a side.
+/// Returns the key of a side.
 fn side_key(axis: usize, end: usize) -> String {
     format!("domain.walls.{}", SideName::ALL[axis][end].word())
 }
 
-/// Condition of a side in the draft, or that of the scene.
+/// Returns the condition of a side in the draft, or that of the scene.
 fn shown_side(draft: &Draft, scene: &Scene, axis: usize, end: usize) -> SideKind {
     let drawn = match draft.get(&side_key(axis, end)) {
         Some(Entry::Word(word)) => SideKind::from_word(word),

@@ -16,7 +16,7 @@ const GAP: f32 = 2.0;
 /// Names of the chips in tests.
 const CHIPS: [&str; 2] = ["side.a", "side.b"];
 
-/// The left and the right half of the view, for A and B; without a comparison, the view itself.
+/// Returns the left and the right half of the view, for A and B; without a comparison, the view itself.
 pub fn halves(view: Rect, comparing: bool) -> Vec<Rect> {
     if !comparing {
         return vec![view];
@@ -60,7 +60,7 @@ fn edited(ui: &mut Ui, model: &Model, out: &mut Out) {
     });
 }
 
-/// The settings that differ, with both values.
+/// Shows the settings that differ, with both values.
 fn differences(ui: &mut Ui, model: &Model) {
     let all = model.settings.differences();
     if all.is_empty() {

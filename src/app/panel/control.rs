@@ -13,7 +13,7 @@ const LABEL: f32 = 118.0;
 /// Height of a row \[pt\].
 const HEIGHT: f32 = 20.0;
 
-/// Row for a value of any kind. Returns the changed value.
+/// Shows a row for a value of any kind. Returns the changed value.
 pub(super) fn control(
     ui: &mut Ui,
     parameter: &'static Parameter,
@@ -74,7 +74,7 @@ fn number(x: &mut f64) -> DragValue<'_> {
     DragValue::new(x).speed(speed).custom_formatter(|x, _| fine(x))
 }
 
-/// Field for a number of a parameter.
+/// Returns the field for a number of a parameter.
 fn field(parameter: &'static Parameter, width: f32) -> Field<'static> {
     let range = f64::from(*parameter.hard.start())..=f64::from(*parameter.hard.end());
     let whole = parameter.kind == Kind::Whole;
@@ -107,7 +107,7 @@ pub(super) fn words_control(ui: &mut Ui, key: &str, words: Words, word: &str) ->
     (chosen != word).then_some(chosen)
 }
 
-/// A text that takes effect when the field is left.
+/// Shows a text that takes effect when the field is left.
 pub(super) fn text_control(ui: &mut Ui, key: &str, text: &str) -> Option<String> {
     let id = ui.id().with(("text", key));
     let mut typed = ui.data(|data| data.get_temp::<String>(id)).unwrap_or_else(|| text.to_owned());
@@ -120,7 +120,7 @@ pub(super) fn text_control(ui: &mut Ui, key: &str, text: &str) -> Option<String>
     (response.lost_focus() && typed != text).then_some(typed)
 }
 
-/// Label of a key: its last part, with the part before it if needed.
+/// Returns the label of a key: its last part, with the part before it if needed.
 pub(super) fn label(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').filter(|part| *part != "shape").collect();
     let last = parts.last().copied().unwrap_or(key);

@@ -98,13 +98,13 @@ fn path(ui: &mut Ui, form: &mut PathForm, out: &mut Out) {
     });
 }
 
-/// Name and endings of an object of a file.
+/// Returns the name and endings of an object of a file.
 fn of_file(kind: &str) -> (&'static str, &'static [&'static str]) {
     let found = objects::FILES.iter().find(|(of, ..)| *of == kind);
     found.map_or(("Source", &[]), |(_, _, name, endings)| (*name, *endings))
 }
 
-/// The error of the typed path, otherwise its full path.
+/// Shows the error of the typed path, otherwise its full path.
 fn below(ui: &mut Ui, form: &PathForm) {
     let path = match form.purpose {
         Purpose::Open | Purpose::Add(_) => file::named(&form.text),

@@ -41,7 +41,7 @@ fn title(ui: &mut Ui, model: &Model, readout: &Readout, out: &mut Out) {
     });
 }
 
-/// Name of the scene, which opens a menu of the built-in ones.
+/// Shows the name of the scene, which opens a menu of the built-in ones.
 fn scenes(ui: &mut Ui, model: &Model, out: &mut Out) {
     let title = RichText::new(format!("{} ⏷", model.title)).heading().color(theme::TEXT);
     let menu = ui.menu_button(title, |ui| {
@@ -57,7 +57,7 @@ fn scenes(ui: &mut Ui, model: &Model, out: &mut Out) {
 /// Size of a scene's picture in the menu \[pt\].
 const PICTURE: egui::Vec2 = vec2(88.0, 64.0);
 
-/// Picture and name of a built-in scene; a click opens it.
+/// Shows the picture and name of a built-in scene; a click opens it.
 fn scene(ui: &mut Ui, name: &'static str, out: &mut Out) {
     let (rect, entry) = ui.allocate_exact_size(PICTURE + vec2(0.0, 18.0), egui::Sense::click());
     let color = if entry.hovered() { egui::Color32::WHITE } else { theme::TEXT };
@@ -79,7 +79,7 @@ fn scene(ui: &mut Ui, name: &'static str, out: &mut Out) {
     }
 }
 
-/// The scene files opened or saved of late.
+/// Shows the scene files opened or saved of late.
 fn recent(ui: &mut Ui, model: &Model, out: &mut Out) {
     if model.recent.is_empty() {
         return;
@@ -177,7 +177,7 @@ fn line(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 /// Longest key label that fits beside a button.
 const LONGEST_KEY: usize = 8;
 
-/// A button with its key at its right end, of which `count` fill a line.
+/// Shows a button with its key at its right end, of which `count` fill a line.
 fn wide(ui: &mut Ui, text: &str, action: Action, count: f32, on: bool, out: &mut Out) {
     let help = action.help().to_owned();
     button_of_width(
@@ -192,7 +192,7 @@ fn wide(ui: &mut Ui, text: &str, action: Action, count: f32, on: bool, out: &mut
     );
 }
 
-/// A button with its key at its right end; three of them fill a line.
+/// Shows a button with its key at its right end; three of them fill a line.
 fn button(ui: &mut Ui, text: &str, action: Action, enabled: bool, on: bool, out: &mut Out) {
     button_with_help(ui, text, action, action.help().to_owned(), enabled, on, out);
 }

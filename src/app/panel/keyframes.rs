@@ -60,7 +60,7 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, n: usize, readout: &Readout, 
     }
 }
 
-/// The keyframes of the camera: each holds the view of the moment it was added.
+/// Shows the keyframes of the camera: each holds the view of the moment it was added.
 pub(super) fn show_camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let mut keys = model.settings.scene.camera_path.keys();
     let before = keys.clone();
@@ -130,7 +130,7 @@ fn camera_change(keys: &[CameraKey]) -> Change {
     Change::Set("render.camera.keyframes".into(), (!keys.is_empty()).then_some(Entry::Other(text)))
 }
 
-/// A number with four digits after the point at most.
+/// Returns a number with four digits after the point at most.
 fn short(x: f32) -> String {
     format!("{:?}", (f64::from(x) * 1e4).round() / 1e4)
 }

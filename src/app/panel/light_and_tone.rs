@@ -86,7 +86,7 @@ fn numbers(ui: &mut Ui, table: &str, look: &mut Look, default: &Look, out: &mut 
     }
 }
 
-/// A row with a name and another control than a slider.
+/// Shows a row with a name and another control than a slider.
 fn line(
     ui: &mut Ui,
     parameter: &'static Parameter,
@@ -180,7 +180,7 @@ fn named_file(ui: &Ui, scene: &Arc<Scene>) -> String {
     name
 }
 
-/// Direction of the sun, as two angles.
+/// Shows the direction of the sun, as two angles.
 fn direction(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     let mut angles = angles_of(look.sun_direction);
     let normal = angles_of(default.sun_direction);
@@ -192,7 +192,7 @@ fn direction(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     }
 }
 
-/// Irradiance of the sun, with unchanged hue.
+/// Shows the irradiance of the sun, with unchanged hue.
 fn brightness(ui: &mut Ui, sun: &mut [f32; 3], default: [f32; 3], out: &mut Out) {
     let largest = |color: [f32; 3]| color.into_iter().fold(0.0, f32::max);
     let before = largest(*sun);
@@ -219,7 +219,7 @@ fn switches(ui: &mut Ui, look: &mut Look, default: &Look, out: &mut Out) {
     });
 }
 
-/// Azimuth about +y, 0 towards +z, and height above the horizon, in whole tenths of degrees.
+/// Returns the azimuth about +y, 0 towards +z, and height above the horizon, in whole tenths of degrees.
 fn angles_of([x, y, z]: [f32; 3]) -> [f32; 2] {
     let round = |radians: f32| (radians.to_degrees() * 10.0).round() / 10.0;
     [round(x.atan2(z)), round(y.atan2(x.hypot(z)))]

@@ -88,7 +88,7 @@ fn list(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     });
 }
 
-/// Position, target and field of view of the camera.
+/// Shows the position, target and field of view of the camera.
 fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     let mut new = readout.camera;
     for (key, values) in [("position", &mut new.position), ("target", &mut new.target)] {
@@ -154,7 +154,7 @@ fn add(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     });
 }
 
-/// All keys of an object.
+/// Shows all keys of an object.
 fn sheet(ui: &mut Ui, model: &mut Model, list: List, n: usize, out: &mut Out) {
     let scene = model.settings.scene.clone();
     let entries = cached_entries(ui, &scene, list, n);
@@ -170,7 +170,7 @@ fn sheet(ui: &mut Ui, model: &mut Model, list: List, n: usize, out: &mut Out) {
     absent(ui, model, list, &head, &entries);
 }
 
-/// Menu of the keys that the object does not have yet.
+/// Shows a menu of the keys that the object does not have yet.
 fn absent(ui: &mut Ui, model: &mut Model, list: List, head: &str, entries: &[(String, Entry)]) {
     let has = |key: &str| entries.iter().any(|(k, _)| k == key || k.starts_with(&format!("{key}.")));
     let prefix = format!("{}.#.", list.key());
@@ -212,7 +212,7 @@ fn belongs(list: List, key: &str, entries: &[(String, Entry)]) -> bool {
         })
 }
 
-/// Initial value of a key.
+/// Returns the initial value of a key.
 fn first_value(parameter: &Parameter) -> Entry {
     match parameter.kind {
         Kind::Vector => Entry::of_all([0.0; 3]),

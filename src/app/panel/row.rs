@@ -45,12 +45,12 @@ impl Row {
         Self { soft, ..self }
     }
 
-    /// Colour of its smoke: beside its name and, lightened to be visible, in the filled part.
+    /// Sets the colour of the row's smoke: beside its name and, lightened to be visible, in the filled part.
     pub fn swatch(self, color: Color32) -> Self {
         Self { color: visible(color), swatch: Some(color), ..self }
     }
 
-    /// A name instead of the parameter's own.
+    /// Sets a name instead of the parameter's own.
     pub fn named(self, name: String) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -224,14 +224,14 @@ impl Row {
     }
 }
 
-/// `color`, lightened to be distinct from the rail of a slider.
+/// Returns `color`, lightened to be distinct from the rail of a slider.
 pub(super) fn visible(color: Color32) -> Color32 {
     let lack = (0.42 - color.intensity()).max(0.0);
     let lift = |c: u8| (f32::from(c) + lack * 255.0).min(255.0) as u8;
     Color32::from_rgb(lift(color.r()), lift(color.g()), lift(color.b()))
 }
 
-/// Name at the left of a row with another control than a slider.
+/// Shows the name at the left of a row with another control than a slider.
 pub(super) fn name(ui: &mut Ui, name: &str, help: &str) {
     const WIDTH: f32 = LABEL - 10.0;
     ui.add_space(10.0);
@@ -244,13 +244,13 @@ pub(super) fn name(ui: &mut Ui, name: &str, help: &str) {
     text.inner.on_hover_text(help);
 }
 
-/// Text at the left of a row, after the mark of a changed value.
+/// Draws text at the left of a row, after the mark of a changed value.
 fn text(ui: &Ui, rect: Rect, text: &str, color: Color32) {
     let at = rect.left_center() + vec2(10.0, 0.0);
     ui.painter().text(at, Align2::LEFT_CENTER, text, FontId::proportional(13.0), color);
 }
 
-/// The switch of a parameter, in the columns of the rows.
+/// Shows the switch of a parameter, in the columns of the rows.
 pub fn switch(ui: &mut Ui, parameter: &'static Parameter, on: &mut bool, out: &mut Out) {
     if !out.finds(parameter) {
         return;

@@ -2,7 +2,7 @@
 
 use crate::parameter::Parameter;
 
-/// The unit of a parameter, separated from its number.
+/// Returns the unit of a parameter, separated from its number.
 pub(super) fn suffix(parameter: &Parameter) -> String {
     match parameter.short_unit() {
         unit @ ("" | "°") => unit.to_owned(),
@@ -29,7 +29,7 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
     if lost { format!("{value:.*}", decimals + 2) } else { shown }
 }
 
-/// A number with four significant digits.
+/// Returns a number with four significant digits.
 pub(super) fn fine(value: f64) -> String {
     let digits = match value.abs() {
         x if x >= 1000.0 || x == 0.0 => 0,

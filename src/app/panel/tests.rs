@@ -69,7 +69,7 @@ impl Rig {
         *self.show([]).places.get(name).unwrap_or_else(|| panic!("no control is called {name}"))
     }
 
-    /// Rectangle of a text, after the heading `after`.
+    /// Returns the rectangle of a text, after the heading `after`.
     fn text(&self, text: &str, after: &str) -> Rect {
         let from = self.texts.iter().position(|(t, _)| t == after).expect("the heading is there");
         let found = self.texts[from..].iter().find(|(t, _)| t == text);
@@ -126,7 +126,7 @@ fn button(pos: Pos2, pressed: bool) -> Event {
     Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers: Modifiers::default() }
 }
 
-/// A key with Ctrl.
+/// Returns a key with Ctrl.
 fn key(key: egui::Key) -> Event {
     Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::COMMAND }
 }

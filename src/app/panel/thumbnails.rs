@@ -13,7 +13,7 @@ macro_rules! pictures {
 
 for_each_scene!(pictures);
 
-/// The picture of a built-in scene, decoded when it is first shown.
+/// Returns the picture of a built-in scene, decoded when it is first shown.
 pub(super) fn of(ctx: &Context, name: &str) -> Option<TextureHandle> {
     let id = Id::new(("thumbnail", name));
     if let Some(texture) = ctx.data(|data| data.get_temp::<TextureHandle>(id)) {

@@ -129,7 +129,7 @@ pub(super) fn row(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), contents);
 }
 
-/// Height of a number field \[pt\].
+/// Returns the height of a number field \[pt\].
 fn height(ui: &Ui) -> f32 {
     let padding = 2.0 * ui.spacing().button_padding.y;
     (ui.text_style_height(&TextStyle::Button) + padding).max(ui.spacing().interact_size.y).ceil()

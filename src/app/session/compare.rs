@@ -8,7 +8,7 @@ use crate::scene::memory;
 use crate::snapshot::Snapshot;
 use crate::worker::{Builder, Command, Simulation};
 
-/// Builder of the solver of a side.
+/// Returns the builder of the solver of a side.
 pub(super) fn builder(settings: &Settings, side: Side) -> Builder {
     let scene = settings.of_side(side).as_scene();
     Box::new(move || Ok(Box::new(scene.solver()?) as Box<dyn Simulation>))
@@ -20,12 +20,12 @@ impl Session {
         self.model.settings.is_compared()
     }
 
-    /// The edited side.
+    /// Returns the edited side.
     pub fn side(&self) -> Side {
         self.model.settings.side
     }
 
-    /// The shown snapshot of a side. Frames from before the comparison are those of both sides.
+    /// Returns the shown snapshot of a side. Frames from before the comparison are those of both sides.
     pub fn shown_of(&self, side: Side) -> &Snapshot {
         of_side(self.shown(), side)
     }
@@ -145,7 +145,7 @@ impl Session {
     }
 }
 
-/// The part of a snapshot that shows a side.
+/// Returns the part of a snapshot that shows a side.
 pub fn of_side(snapshot: &Snapshot, side: Side) -> &Snapshot {
     match (side, &snapshot.beside) {
         (Side::B, Some(beside)) => beside,

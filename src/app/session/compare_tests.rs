@@ -6,7 +6,7 @@ use crate::app::gesture::{Button, Held};
 use crate::app::model::Dialog;
 use crate::scene::edits::{Change, Entry};
 
-/// Smoke and time of a side.
+/// Returns the smoke and time of a side.
 fn smoke(s: &Session, side: Side) -> (Vec<[half::f16; 4]>, f64) {
     (s.shown_of(side).smoke.clone(), s.shown_of(side).time)
 }
@@ -30,7 +30,7 @@ fn set(s: &mut Session, change: impl FnOnce(&mut Settings)) {
     s.sync();
 }
 
-/// A comparison that began after three steps.
+/// Returns a comparison that began after three steps.
 fn compared() -> Session {
     let mut s = session();
     step(&mut s, 3);

@@ -78,7 +78,7 @@ impl Session {
         handles.into_iter().filter_map(|(.., p)| Some(self.orbit.seen(p, self.view)?.0.into())).collect()
     }
 
-    /// The handle at a point of the view, with the axis of an arrow.
+    /// Returns the handle at a point of the view, with the axis of an arrow.
     pub fn handle_at(&self, at: Vector2<f32>) -> Option<(List, usize, Option<usize>)> {
         if !self.shows_handles() || self.pointer.side != self.side() {
             return None;
@@ -101,7 +101,7 @@ impl Session {
         found.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, list, n)| (list, n, None))
     }
 
-    /// The handle under the mouse, or being dragged.
+    /// Returns the handle under the mouse, or being dragged.
     pub fn hovered_handle(&self) -> Option<(List, usize, Option<usize>)> {
         match &self.moving {
             Some(moving) => Some((moving.list, moving.index, moving.axis)),
@@ -357,7 +357,7 @@ impl Session {
         self.framed = Some(self.orbit);
     }
 
-    /// Lower and upper corner of the visible smoke \[m\].
+    /// Returns the lower and upper corner of the visible smoke \[m\].
     fn smoke_bounds(&self) -> Option<[Vector3<f32>; 2]> {
         const SEEN: f32 = 0.02;
         let snapshot = self.shown_of(self.side());

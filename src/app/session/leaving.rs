@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Number of recorded frames after the first that no export holds.
+    /// Returns the number of recorded frames after the first that no export holds.
     fn lost_frames(&self) -> u64 {
         let timeline = self.worker.timeline();
         let Some([first, last]) = timeline.range() else { return 0 };

@@ -9,7 +9,7 @@ use crate::app::model::{Dialog, Losses};
 use crate::app::objects::{Draft, Selected};
 use crate::scene::edits::List;
 
-/// Position of the handle of the first source in the view.
+/// Returns the position of the handle of the first source in the view.
 fn handle(s: &Session) -> Vector2<f32> {
     let (.., p) = s.handles().into_iter().find(|h| (h.0, h.1) == (List::Source, 0)).unwrap();
     s.orbit.seen(p, s.view).unwrap().0
@@ -270,7 +270,7 @@ fn strokes_behind_a_scene_switch_are_asked_for() {
     assert_eq!(s.losses(), Losses::default());
 }
 
-/// A session of the file `mine.toml` in `folder`.
+/// Returns a session of the file `mine.toml` in `folder`.
 fn opened(folder: &Path) -> Session {
     let path = folder.join("mine.toml");
     std::fs::write(&path, "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n").unwrap();

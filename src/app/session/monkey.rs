@@ -160,7 +160,7 @@ impl Monkey {
         }
     }
 
-    /// A drag in the view with any button.
+    /// Drags in the view with any button.
     fn drag(&mut self, from: Pos2) {
         let button = [Button::Left, Button::Left, Button::Middle, Button::Right][self.dice.below(4)];
         let held = Held { shift: self.dice.below(4) == 0, alt: self.dice.below(4) == 0, ctrl: false };
@@ -181,7 +181,7 @@ fn key(key: Key) -> Event {
     Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers: Modifiers::default() }
 }
 
-/// Memory of this process \[bytes\].
+/// Returns the memory of this process \[bytes\].
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

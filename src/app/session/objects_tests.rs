@@ -10,13 +10,13 @@ use crate::solver::{Form, Shape};
 /// A ball in the middle of the box.
 const BALL: &str = "shape = { sphere = { radius = 0.2 } }\nposition = [0.6, 0.8, 0.6]\n";
 
-/// Position of a handle in the view.
+/// Returns the position of a handle in the view.
 fn handle_position(s: &Session, list: List, n: usize) -> Vector2<f32> {
     let (.., p) = s.handles().into_iter().find(|h| (h.0, h.1) == (list, n)).unwrap();
     s.orbit.seen(p, s.view).unwrap().0
 }
 
-/// A brush that covers several cells.
+/// Returns a brush that covers several cells.
 fn with_large_brush() -> Session {
     let mut s = session();
     s.model.settings.brush.radius = 0.25;

@@ -11,7 +11,7 @@ use crate::snapshot::Snapshot;
 use crate::worker::Command;
 
 impl Session {
-    /// The snapshot on the screen: the present, or a recorded frame.
+    /// Returns the snapshot on the screen: the present, or a recorded frame.
     pub fn shown(&self) -> &Arc<Snapshot> {
         if self.past.1.is_some() { &self.past.0 } else { self.worker.shown() }
     }
@@ -54,13 +54,13 @@ impl Session {
         changed
     }
 
-    /// The path of the scene's camera, if recorded frames follow it; otherwise an empty one.
+    /// Returns the path of the scene's camera, if recorded frames follow it; otherwise an empty one.
     pub(super) fn followed_path(&self) -> CameraPath {
         let path = &self.model.settings.scene.camera_path;
         if self.model.playback.follows { path.clone() } else { CameraPath::default() }
     }
 
-    /// Time between frames during playback.
+    /// Returns the time between frames during playback.
     pub fn frame_time(&self) -> Option<Duration> {
         let Playback { playing, dt, speed, .. } = self.model.playback;
         playing.then(|| Duration::from_secs_f32((dt / speed.max(0.01)).clamp(1e-3, 10.0)))

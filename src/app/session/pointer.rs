@@ -50,7 +50,7 @@ pub(super) struct Drag {
 }
 
 impl Session {
-    /// The ball to render, while the mouse is over the view.
+    /// Returns the ball to render, while the mouse is over the view.
     pub fn ball(&self) -> Option<render::Cursor> {
         let painting = match self.gesture() {
             None => {
@@ -68,7 +68,7 @@ impl Session {
         })
     }
 
-    /// Distance of the middle of the ball from the nearest side of the box \[m\]; negative outside.
+    /// Returns the distance of the middle of the ball from the nearest side of the box \[m\]; negative outside.
     pub fn ball_depth(&self) -> f32 {
         let [low, high] = self.box_shown();
         let p = self.cursor.center;
@@ -92,7 +92,7 @@ impl Session {
         self.pointer.side = side;
     }
 
-    /// The present drag.
+    /// Returns the present drag.
     pub fn gesture(&self) -> Option<Gesture> {
         self.pointer.drag.as_ref().map(|d| d.gesture)
     }

@@ -3,7 +3,7 @@
 use super::tests::{session, smoke, step, until, until_loaded};
 use super::*;
 
-/// A session with six frames, the last of which is shown.
+/// Returns a session with six frames, the last of which is shown.
 fn recorded() -> Session {
     let mut s = session();
     (0..5).for_each(|_| step(&mut s));

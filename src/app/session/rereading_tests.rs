@@ -7,7 +7,7 @@ use super::*;
 
 const TEXT: &str = "[domain]\ncells = [12, 16, 12]\nvoxel = 0.1\n[fluid]\ncooling = 0.3\n";
 
-/// A file in `folder` with a session of it.
+/// Returns a file in `folder` with a session of it.
 fn opened(folder: &tempfile::TempDir) -> (PathBuf, Session) {
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, TEXT).unwrap();

@@ -93,12 +93,12 @@ impl Session {
         Ok(())
     }
 
-    /// File of the scene, if there is one.
+    /// Returns the file of the scene, if there is one.
     pub fn file(&self) -> Option<PathBuf> {
         self.scene_file().map(|scene_file| scene_file.path)
     }
 
-    /// Name of the file that a save writes; of the scene, if it has no file.
+    /// Returns the name of the file that a save writes; of the scene, if it has no file.
     pub fn title(&self) -> String {
         let file = self.file();
         let stem = file.as_ref().and_then(|path| path.file_stem());

@@ -23,14 +23,16 @@ pub(super) struct Turn {
 }
 
 impl Session {
-    /// Middle and radius of the compass, from the top left of the view \[pt\]; none in a small view.
+    /// Returns the middle and radius of the compass, from the top left of the view \[pt\]; none in a small
+    /// view.
     pub fn compass(&self) -> Option<(Vector2<f32>, f32)> {
         let fits = self.view.x >= SMALLEST.x && self.view.y >= SMALLEST.y;
         let middle = Vector2::new(MIDDLE.x, self.view.y - MIDDLE.y);
         (fits && self.shows_handles()).then_some((middle, RADIUS))
     }
 
-    /// Position of the sun on the compass \[radii, right and down\], and whether it stands on the side of the viewer.
+    /// Returns the position of the sun on the compass \[radii, right and down\], and whether it stands on the
+    /// side of the viewer.
     pub fn sun_on_compass(&self) -> (Vector2<f32>, bool) {
         let axes = self.orbit.axes();
         let sun = Vector3::from(self.model.settings.look.sun_direction);

@@ -26,7 +26,7 @@ pub(super) struct Replaced {
 }
 
 impl Session {
-    /// The last file that this window wrote for `scene`.
+    /// Returns the last file that this window wrote for `scene`.
     pub(super) fn written(&self, scene: &Arc<Scene>) -> Option<&SceneFile> {
         self.written
             .iter()
@@ -83,12 +83,12 @@ impl Session {
             .all(|written| written.scene_file.holds_text_of(&scene_file))
     }
 
-    /// The camera that a file of the scene gets.
+    /// Returns the camera that a file of the scene gets.
     pub(super) fn camera_to_save(&self) -> Camera {
         if self.stands_as_opened() { self.model.settings.scene.camera } else { self.orbit.camera() }
     }
 
-    /// The present scene with its unsaved changes.
+    /// Returns the present scene with its unsaved changes.
     fn unsaved(&self) -> Replaced {
         let settings = &self.model.settings;
         let sides = settings.sides().iter().map(|side| settings.alone(*side));

@@ -17,7 +17,7 @@ use crate::app::{AppError, overlay};
 use crate::render::RenderError;
 
 impl Screen {
-    /// The parts of the view with a picture each.
+    /// Returns the parts of the view with a picture each.
     pub(super) fn halves(&self) -> Vec<egui::Rect> {
         panel::comparison_view::halves(self.view, self.session.is_comparing())
     }
@@ -148,12 +148,12 @@ impl Screen {
         now < self.hovered + CALM_HAND
     }
 
-    /// The view in pixels: left, bottom, width, height.
+    /// Returns the view in pixels: left, bottom, width, height.
     pub(super) fn viewport(&self) -> [u32; 4] {
         self.pixels(self.view)
     }
 
-    /// A part of the window in pixels: left, bottom, width, height.
+    /// Returns a part of the window in pixels: left, bottom, width, height.
     pub(super) fn pixels(&self, part: egui::Rect) -> [u32; 4] {
         let scale = self.egui.egui_ctx().pixels_per_point();
         let (width, height) = self.display.get_framebuffer_dimensions();
@@ -191,7 +191,7 @@ impl Screen {
         self.places.iter().map(|(name, rect)| (*name, px(rect))).collect()
     }
 
-    /// Time of the next picture without an event.
+    /// Returns the time of the next picture without an event.
     pub(super) fn next(&mut self, now: Instant) -> Outcome {
         let gone = self.session.notice_until().map_or(Outcome::Nothing, Outcome::DrawAgainBy);
         let page =

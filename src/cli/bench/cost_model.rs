@@ -58,7 +58,7 @@ impl Costs {
         [self.cell * cells, self.message * messages + self.byte * bytes]
     }
 
-    /// For programs.
+    /// Returns the JSON for programs.
     pub fn json(&self) -> Value {
         json!({
             "seconds_per_cell": self.cell,
@@ -114,7 +114,7 @@ impl Messages {
         if ranks <= 1.0 { 0.0 } else { self.beside + (ranks - 1.0) * (self.each + self.planes * planes) }
     }
 
-    /// For programs.
+    /// Returns the JSON for programs.
     pub fn json(&self) -> Value {
         json!({ "beside": self.beside, "to_each_rank": self.each, "to_each_rank_and_plane": self.planes })
     }

@@ -139,7 +139,7 @@ pub(super) fn environment() -> Vec<Parameter> {
     ]
 }
 
-/// `[[light]]`.
+/// Returns the parameters of `[[light]]`.
 pub(super) fn light_list() -> Vec<Parameter> {
     let position = |path| vector(path, "m", ANY, LookOnly).says("Its middle.");
     let target = |path| vector(path, "m", ANY, LookOnly).says("A point straight ahead of it.");

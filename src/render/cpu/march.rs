@@ -242,7 +242,7 @@ struct Smoke<'a, const SPLINES: bool> {
 }
 
 impl<const SPLINES: bool> Step for Smoke<'_, SPLINES> {
-    /// The phase function.
+    /// Returns the phase function.
     #[inline(always)]
     fn of_ray<S: Packets>(&self, s: S, d: [S::Rays; 3]) -> S::Rays {
         let [x, y, z] = self.light.sun_direction;
@@ -350,7 +350,7 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
     }
 }
 
-/// The phase function of Henyey and Greenstein \[1/sr\].
+/// Returns the phase function of Henyey and Greenstein \[1/sr\].
 #[inline(always)]
 fn henyey_greenstein<S: Packets>(s: S, g: f32, cosine: S::Rays) -> S::Rays {
     let d = cosine.mul_add(-2.0 * g, 1.0 + g * g);

@@ -426,8 +426,8 @@ fn turned(along: Vector3<f32>, cosine: f32, around: f32) -> Vector3<f32> {
     (along * cosine + (u * cos + v * sin) * sine).normalize()
 }
 
-/// Russian roulette: ends a path with a probability that grows as its weight falls. The weight of a surviving
-/// path compensates for it.
+/// Plays Russian roulette: ends a path with a probability that grows as its weight falls. The weight of a
+/// surviving path compensates for it.
 fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
     let chance = weight.iter().copied().fold(0.0, f32::max).min(1.0);
     if random.next() >= chance {

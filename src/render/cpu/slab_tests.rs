@@ -154,7 +154,7 @@ fn the_picture_of_a_shared_run_is_that_of_one_process() {
     });
 }
 
-/// Smoke that moves in all directions, fast enough to cross slabs while the shutter is open.
+/// Returns smoke that moves in all directions, fast enough to cross slabs while the shutter is open.
 fn moving_smoke() -> Snapshot {
     let mut snapshot = smoke();
     let dims = snapshot.dims;

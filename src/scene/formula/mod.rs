@@ -115,7 +115,7 @@ pub struct Scratch {
 }
 
 impl Formula {
-    /// Number of instructions.
+    /// Returns the number of instructions.
     pub fn length(&self) -> usize {
         self.code.len()
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A rig in a window of this size.
+/// Returns a rig in a window of this size.
 fn sized(width: f32, height: f32) -> Rig {
     let mut rig = Rig::new();
     rig.size = vec2(width, height);
