@@ -23,6 +23,17 @@ pub trait Simd: fearless_simd::Simd {
 
     /// Transposes the 4×4 blocks in both halves.
     fn transpose_blocks(self, rows: [f32x8<Self>; 4]) -> [f32x8<Self>; 4];
+
+    /// Stores eight cells of four values, given one vector for each value. The inverse of [`deinterleave`].
+    #[inline(always)]
+    fn interleave(self, values: [f32x8<Self>; 4], cells: [&mut [f32; 4]; EIGHT]) {
+        let turned = self.transpose_blocks(values);
+        for l in 0..4 {
+            let (low, high) = turned[l].split();
+            low.store_array(&mut *cells[l]);
+            high.store_array(&mut *cells[l + 4]);
+        }
+    }
 }
 
 /// Transposes block by block.
@@ -57,10 +68,12 @@ mod x86 {
     use fearless_simd::prelude::*;
     use fearless_simd::x86::{Avx2, Avx512};
 
-    use super::{Simd, f32x8};
+    use fearless_simd::{f32x16, i32x16};
+
+    use super::{EIGHT, Simd, f32x8};
 
     /// Both halves at once: half as many shuffles as for each alone.
-    macro_rules! in_one_register {
+    macro_rules! transpose_in_one_register {
         ($token:ident, $kernel:ident) => {
             fearless_simd::kernel!(
                 #[inline(always)]
@@ -77,20 +90,58 @@ mod x86 {
                     ]
                 }
             );
-
-            impl Simd for $token {
-                const FUSED: bool = true;
-
-                #[inline(always)]
-                fn transpose_blocks(self, [a, b, c, d]: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
-                    let [a, b, c, d] = $kernel(self, [a.into(), b.into(), c.into(), d.into()]);
-                    [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
-                }
-            }
         };
     }
-    in_one_register!(Avx2, transpose_avx2);
-    in_one_register!(Avx512, transpose_avx512);
+    transpose_in_one_register!(Avx2, transpose_avx2);
+    transpose_in_one_register!(Avx512, transpose_avx512);
+
+    impl Simd for Avx2 {
+        const FUSED: bool = true;
+
+        #[inline(always)]
+        fn transpose_blocks(self, [a, b, c, d]: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+            let [a, b, c, d] = transpose_avx2(self, [a.into(), b.into(), c.into(), d.into()]);
+            [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
+        }
+    }
+
+    impl Simd for Avx512 {
+        const FUSED: bool = true;
+
+        #[inline(always)]
+        fn transpose_blocks(self, [a, b, c, d]: [f32x8<Self>; 4]) -> [f32x8<Self>; 4] {
+            let [a, b, c, d] = transpose_avx512(self, [a.into(), b.into(), c.into(), d.into()]);
+            [a.simd_into(self), b.simd_into(self), c.simd_into(self), d.simd_into(self)]
+        }
+
+        #[inline(always)]
+        fn interleave(self, [a, b, c, d]: [f32x8<Self>; 4], cells: [&mut [f32; 4]; EIGHT]) {
+            let places = CELLS_OF_VALUES.each_ref().map(|places| i32x16::load_array_ref(self, places).into());
+            let [low, high] = pick(self, [a.combine(b).into(), c.combine(d).into()], places);
+            let [low, high]: [f32x16<Self>; 2] = [low.simd_into(self), high.simd_into(self)];
+            let [(p, q), (r, t)] = [low.split(), high.split()];
+            let fours = [p.split(), q.split(), r.split(), t.split()];
+            for (l, (even, odd)) in fours.into_iter().enumerate() {
+                even.store_array(&mut *cells[2 * l]);
+                odd.store_array(&mut *cells[2 * l + 1]);
+            }
+        }
+    }
+
+    /// Places of the values of the first four cells among eight of each value, and of the other four.
+    const CELLS_OF_VALUES: [[i32; 16]; 2] = [
+        [0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27],
+        [4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31],
+    ];
+
+    fearless_simd::kernel!(
+        /// Picks the values of two registers by their places in two others.
+        #[inline(always)]
+        fn pick(_token: Avx512, from: [__m512; 2], places: [__m512i; 2]) -> [__m512; 2] {
+            let ([a, b], [first, second]) = (from, places);
+            [_mm512_permutex2var_ps(a, first, b), _mm512_permutex2var_ps(a, second, b)]
+        }
+    );
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -260,17 +311,6 @@ pub fn deinterleave<S: Simd>(s: S, cells: [&[f32; 4]; EIGHT]) -> [f32x8<S>; 4] {
     s.transpose_blocks([pair(0), pair(1), pair(2), pair(3)])
 }
 
-/// The inverse of [`deinterleave`].
-#[inline(always)]
-pub fn interleave<S: Simd>(s: S, values: [f32x8<S>; 4], cells: [&mut [f32; 4]; EIGHT]) {
-    let turned = s.transpose_blocks(values);
-    for l in 0..4 {
-        let (low, high) = turned[l].split();
-        low.store_array(&mut *cells[l]);
-        high.store_array(&mut *cells[l + 4]);
-    }
-}
-
 /// Transposes eight rows.
 #[inline(always)]
 pub fn transposed<S: Simd>(s: S, [a, b, c, d, e, f, g, h]: [f32x8<S>; EIGHT]) -> [f32x8<S>; EIGHT] {
@@ -340,7 +380,7 @@ mod tests {
     ) {
         let values = deinterleave(s, cells.each_ref());
         (0..4).for_each(|n| apart[n].store(values[n]));
-        interleave(s, [values[3], values[2], values[1], values[0]], cells.each_mut());
+        s.interleave([values[3], values[2], values[1], values[0]], cells.each_mut());
         let loaded = rows.each_ref().map(|row| row.load(s));
         rows.iter_mut().zip(transposed(s, loaded)).for_each(|(row, values)| row.store(values));
     }

@@ -8,7 +8,7 @@ use half::f16;
 
 use super::texels::{Corners, Texels};
 use crate::simd::Simd;
-use crate::simd::vectors::{EIGHT, interleave};
+use crate::simd::vectors::EIGHT;
 
 /// A token of an instruction set, with the vector of its ray packets.
 pub(super) trait Packets: Simd {
@@ -86,7 +86,7 @@ pub(super) trait Eights: Packets<Rays = f32x8<Self>> {
 #[inline(always)]
 pub(super) fn store_eight<S: Simd>(s: S, values: [f32x8<S>; 4], to: &mut [[f32; 4]]) {
     let to: &mut [[f32; 4]; EIGHT] = to.first_chunk_mut().expect("room for each ray");
-    interleave(s, values, to.each_mut());
+    s.interleave(values, to.each_mut());
 }
 
 /// Implements [`Packets::store`] for sixteen rays.

@@ -4,7 +4,7 @@
 use super::parabola::ACROSS;
 use fearless_simd::prelude::*;
 
-use crate::simd::vectors::{Eight, any, deinterleave, either, f32x8, interleave, transposed};
+use crate::simd::vectors::{Eight, any, deinterleave, either, f32x8, transposed};
 use crate::simd::{Simd, each_level, fetch_ahead};
 use crate::solver::storage::row_passes::Shared;
 
@@ -40,6 +40,47 @@ impl LineLayout {
         cell.first_chunk_mut().expect("four values")
     }
 
+    /// Whether the lines are as many as fit, and neighbours in memory.
+    #[inline(always)]
+    fn is_row(&self) -> bool {
+        self.across == 1 && self.count == ACROSS
+    }
+
+    /// Cell i of lines that [are neighbours](Self::is_row).
+    ///
+    /// # Safety
+    /// As [`Shared::part`].
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn row<'a>(&self, scalars: &'a Shared<'_, f32>, i: usize) -> &'a mut [[f32; 4]; ACROSS] {
+        // SAFETY: by the contract of this function.
+        let part = unsafe { scalars.part(4 * (self.at + i * self.along), 4 * ACROSS) };
+        part.as_chunks_mut().0.first_chunk_mut().expect("eight cells")
+    }
+
+    /// Cells of the lines from `first` on, `n` of each, if cells of a line are neighbours and no line is missing.
+    ///
+    /// # Safety
+    /// As [`Shared::part`].
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn rows<'a>(
+        &self,
+        scalars: &'a Shared<'_, f32>,
+        [first, n]: [usize; 2],
+    ) -> Option<[&'a mut [[f32; 4]]; ACROSS]> {
+        if self.along != 1 || self.count != ACROSS {
+            return None;
+        }
+        let mut rows: [&mut [[f32; 4]]; ACROSS] = Default::default();
+        for (l, row) in rows.iter_mut().enumerate() {
+            // SAFETY: by the contract of this function.
+            let part = unsafe { scalars.part(4 * (self.at + l * self.across + first), 4 * n) };
+            *row = part.as_chunks_mut().0;
+        }
+        Some(rows)
+    }
+
     /// Cell i of each line. Lines beyond `count` use the cells of `padding`.
     ///
     /// # Safety
@@ -51,13 +92,6 @@ impl LineLayout {
         i: usize,
         padding: &'a mut [[f32; 4]; ACROSS],
     ) -> [&'a mut [f32; 4]; ACROSS] {
-        if self.across == 1 && self.count == ACROSS {
-            // SAFETY: by the contract of this function.
-            let part = unsafe { scalars.part(4 * (self.at + i * self.along), 4 * ACROSS) };
-            let cells: &mut [[f32; 4]; ACROSS] =
-                part.as_chunks_mut().0.first_chunk_mut().expect("eight cells");
-            return cells.each_mut();
-        }
         let mut cells = padding.each_mut();
         for (l, cell) in cells.iter_mut().enumerate().take(self.count) {
             // SAFETY: by the contract of this function.
@@ -97,30 +131,45 @@ unsafe fn load_kernel<S: Simd>(
     let n = range[1] - range[0];
     let (a, b, c, d) = (&mut a[..n], &mut b[..n], &mut c[..n], &mut d[..n]);
     let zero = s.splat_f32x8(0.0);
-    let mut nonzero = (zero, zero, zero, zero);
+    let mut nonzero = [zero; 4];
     let mut padding = [[0.0; 4]; ACROSS];
-    for i in 0..n {
-        // SAFETY: by the contract of this function; the cells of the previous iteration are no longer
-        // borrowed.
-        let cells = unsafe { place.cells(scalars, range[0] + i, &mut padding) };
-        if prefetches && place.across == 1 {
-            fetch_ahead(cells[0], 4 * ACROSS);
-            fetch_ahead(cells[0], 6 * ACROSS);
-        } else if prefetches {
-            // Two of the next eight lines with each cell: four cells fill a cache line, so each cache line is
-            // prefetched once.
-            let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
-            fetch_ahead(cells[l], next);
-            fetch_ahead(cells[l + 1], next);
+    // SAFETY: by the contract of this function.
+    let rows = unsafe { place.rows(scalars, [range[0], n]) };
+    if place.is_row() {
+        for i in 0..n {
+            // SAFETY: by the contract of this function; the cells of the previous iteration are no longer
+            // borrowed.
+            let cells = unsafe { place.row(scalars, range[0] + i) };
+            if prefetches {
+                fetch_ahead(&cells[0], 4 * ACROSS);
+                fetch_ahead(&cells[0], 6 * ACROSS);
+            }
+            let values = deinterleave(s, cells.each_ref());
+            keep(values, [&mut a[i], &mut b[i], &mut c[i], &mut d[i]], &mut nonzero);
         }
-        let [p, q, r, t] = deinterleave(s, cells.each_ref().map(|cell| &**cell));
-        a[i].store(p);
-        b[i].store(q);
-        c[i].store(r);
-        d[i].store(t);
-        nonzero = (either(nonzero.0, p), either(nonzero.1, q), either(nonzero.2, r), either(nonzero.3, t));
+    } else if let Some(rows) = rows {
+        let [p, q, r, t, u, v, w, x] = &rows;
+        for i in 0..n {
+            if prefetches {
+                // Two of the next eight lines with each cell: four cells fill a cache line, so each cache line is
+                // prefetched once.
+                let (next, l) = (4 * ACROSS * place.across, i % 4 * 2);
+                fetch_ahead(&rows[l][i], next);
+                fetch_ahead(&rows[l + 1][i], next);
+            }
+            let values = deinterleave(s, [&p[i], &q[i], &r[i], &t[i], &u[i], &v[i], &w[i], &x[i]]);
+            keep(values, [&mut a[i], &mut b[i], &mut c[i], &mut d[i]], &mut nonzero);
+        }
+    } else {
+        for i in 0..n {
+            // SAFETY: as above.
+            let cells = unsafe { place.cells(scalars, range[0] + i, &mut padding) };
+            let values = deinterleave(s, cells.each_ref().map(|cell| &**cell));
+            keep(values, [&mut a[i], &mut b[i], &mut c[i], &mut d[i]], &mut nonzero);
+        }
     }
-    let holds = [any(nonzero.0), any(nonzero.1), any(nonzero.2), any(nonzero.3)];
+    let (a, b, c, d) = (&*a, &*b, &*c, &*d);
+    let holds = [any(nonzero[0]), any(nonzero[1]), any(nonzero[2]), any(nonzero[3])];
     let (mut first, mut end) = (n, 0);
     if holds != [false; 4] {
         // Both searches end at once if the first and the last cell are occupied.
@@ -133,6 +182,15 @@ unsafe fn load_kernel<S: Simd>(
         }
     }
     *found = Found { range: [range[0] + first, range[0] + end], holds };
+}
+
+/// Stores a cell of each line, and collects the bits of all cells.
+#[inline(always)]
+fn keep<S: Simd>(values: [f32x8<S>; 4], out: [&mut Eight; 4], nonzero: &mut [f32x8<S>; 4]) {
+    for c in 0..4 {
+        out[c].store(values[c]);
+        nonzero[c] = either(nonzero[c], values[c]);
+    }
 }
 
 #[inline(always)]
@@ -161,10 +219,28 @@ unsafe fn store_kernel<S: Simd>(
     let n = range[1] - range[0];
     let (a, b, c, d) = (&a[..n], &b[..n], &c[..n], &d[..n]);
     let mut padding = [[0.0; 4]; ACROSS];
-    for i in 0..n {
-        // SAFETY: as for `load`.
-        let cells = unsafe { place.cells(scalars, range[0] + i, &mut padding) };
-        interleave(s, [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)], cells);
+    // SAFETY: by the contract of `load`.
+    let rows = unsafe { place.rows(scalars, [range[0], n]) };
+    if place.is_row() {
+        for i in 0..n {
+            let values = [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)];
+            // SAFETY: as for `load`.
+            let cells = unsafe { place.row(scalars, range[0] + i) };
+            s.interleave(values, cells.each_mut());
+        }
+    } else if let Some([p, q, r, t, u, v, w, x]) = rows {
+        for i in 0..n {
+            let values = [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)];
+            let cells =
+                [&mut p[i], &mut q[i], &mut r[i], &mut t[i], &mut u[i], &mut v[i], &mut w[i], &mut x[i]];
+            s.interleave(values, cells);
+        }
+    } else {
+        for i in 0..n {
+            let values = [a[i].load(s), b[i].load(s), c[i].load(s), d[i].load(s)];
+            // SAFETY: as for `load`.
+            s.interleave(values, unsafe { place.cells(scalars, range[0] + i, &mut padding) });
+        }
     }
 }
 
