@@ -20,6 +20,9 @@ pub const ACROSS: usize = EIGHT;
 /// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
+/// Cells further that the kernel reads beyond the upper end, without effect, because it works ahead.
+const AHEAD: usize = 2;
+
 /// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity.
 /// The air crosses fewer in one sweep.
 pub const MOST_UPSTREAM: usize = 16;
@@ -52,10 +55,8 @@ pub struct Lines {
     pub beside: [Vec<Eight>; 2],
     /// Fluxes of each scalar through the first and the last face.
     pub ends: [[Eight; 2]; 4],
-    /// Volume that crosses each face from the cell next to it, signed \[cells\].
-    takes: Vec<Eight>,
-    /// That volume as a share of the cell's.
-    share: Vec<Eight>,
+    /// The [`factors`] of each face.
+    crossing: [Vec<Eight>; 3],
     /// 1/V before the sweep.
     inverse: Vec<Eight>,
     /// Deviations of each parabola from its mean, at the face below and the face above.
@@ -94,25 +95,24 @@ impl Lines {
             open: new(),
             beside: [new(), new()],
             ends: [[Eight([0.0; ACROSS]); 2]; 4],
-            takes: new(),
-            share: new(),
+            crossing: [new(), new(), new()],
             inverse: new(),
             sides: [new(), new()],
             flux: new(),
         }
     }
 
-    /// Computes the shares of volumes that cross the faces of cells `first..end`, for all scalars. Returns true if any air crosses more
+    /// Computes the factors of the fluxes through the faces of cells `first..end`, for all scalars. Returns true if any air crosses more
     /// than one cell.
     pub fn weigh(&mut self, [first, end]: [usize; 2]) -> bool {
-        let Self { volume, whole, ones, courant, takes, share, .. } = self;
+        let Self { volume, whole, ones, courant, crossing, .. } = self;
         let volume = if *whole { ones } else { volume };
         let faces = first..end + 1;
         let mut most = Eight([0.0; ACROSS]);
-        find_shares(
+        weigh_faces(
             &courant[faces.clone()],
             &volume[first - 1..end + 1],
-            [&mut takes[faces.clone()], &mut share[faces]],
+            crossing.each_mut().map(|factor| &mut factor[faces.clone()]),
             &mut most,
         );
         most.0.into_iter().fold(0.0, greatest) > 0.0
@@ -137,16 +137,16 @@ impl Lines {
             return;
         }
         let [first, end] = sweep.cells;
-        let Self { values, volume, whole, ones, open, ends, takes, share, .. } = self;
+        let Self { values, volume, whole, ones, open, ends, crossing, .. } = self;
         let shared = SharedInputs {
-            open: &open[first - BEYOND..end + 1 + BEYOND],
-            crossing: [&takes[first..end + 1], &share[first..end + 1]],
+            open: &open[first - BEYOND..end + 1 + BEYOND + AHEAD],
+            crossing: crossing.each_ref().map(|factor| &factor[first..end + 1]),
             volume: &if *whole { ones } else { volume }[first..end],
             walled: sweep.walled,
             wraps: sweep.wraps,
             next,
         };
-        let around = first - BEYOND..end + BEYOND;
+        let around = first - BEYOND..end + BEYOND + AHEAD;
         match *scalars {
             [c] => {
                 let (values, ends) = ([&mut values[c][around]], [&mut ends[c][..]]);
@@ -166,9 +166,9 @@ impl Lines {
     /// Advects scalar `c` where some air crosses more than one cell.
     fn advance_far(&mut self, c: usize, sweep: LineSweep, next: NextLines) {
         let [first, end] = sweep.cells;
-        let Self { values, volume, whole, ones, courant, open, ends, takes, share, sides, flux, .. } = self;
+        let Self { values, volume, whole, ones, courant, open, ends, crossing, sides, flux, .. } = self;
         let volume = if *whole { ones } else { volume };
-        let crossing = [&takes[first..end + 1], &share[first..end + 1]];
+        let crossing = crossing.each_ref().map(|factor| &factor[first..end + 1]);
         let [low, high] = sides;
         fit(
             &values[c][first - BEYOND..end + BEYOND],
@@ -197,30 +197,30 @@ impl Lines {
 }
 
 each_level! {
-    fn find_shares(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 2], further: &mut Eight) = shares_kernel;
+    fn weigh_faces(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 3], further: &mut Eight) = weigh_kernel;
 }
 
-/// For each face, the volume that comes from the next cell upstream, and its share of that cell. `further`
-/// rises to the greatest volume that comes from beyond that cell.
+/// For each face, the [`factors`] of the next cell upstream. `further` rises to the greatest volume that comes from beyond that cell.
 #[inline(always)]
-fn shares_kernel<S: Simd>(
+fn weigh_kernel<S: Simd>(
     s: S,
     courant: &[Eight],
     volume: &[Eight],
-    [takes, share]: [&mut [Eight]; 2],
+    [takes, near, far]: [&mut [Eight]; 3],
     further: &mut Eight,
 ) {
     let n = courant.len();
-    let (volume, takes, share) = (&volume[..n + 1], &mut takes[..n], &mut share[..n]);
+    let (volume, takes, near, far) = (&volume[..n + 1], &mut takes[..n], &mut near[..n], &mut far[..n]);
     let (least_volume, mut most) = (s.splat_f32x8(LEAST_VOLUME), further.load(s));
     let mut below = volume[0].load(s);
     for i in 0..n {
         let (x, above) = (courant[i].load(s), volume[i + 1].load(s));
         let holds = by_sign(x, below, above).max(least_volume);
         let size = x.abs();
-        let near = size.min(holds);
-        takes[i].store(flip(near, x));
-        share[i].store(near / holds);
+        let of_cell = factors(s, size.min(holds), holds, x);
+        takes[i].store(of_cell[0]);
+        near[i].store(of_cell[1]);
+        far[i].store(of_cell[2]);
         most = (size - holds).max(most);
         below = above;
     }
@@ -271,39 +271,50 @@ fn walled_edge<S: Simd, V: Eights<S, N>, const N: usize>(
     edge(s, [a, b, c, d, e, f])
 }
 
-/// Deviations of the parabola of a cell from its mean c at both faces. They are scaled until the parabola stays within the range of c
-/// and its neighbours a and b.
+/// Deviations p and r of the edges of a cell from its mean c, and the factor by which they are scaled if it is less than 1: the parabola
+/// then stays within the range of c and its neighbours a and b.
 ///
-/// With p and r the deviations of the edges, that of the extremum between them is −(p² + pr + r²)/(3(p + r)).
+/// The deviation of the extremum between the edges is −(p² + pr + r²)/(3(p + r)).
 #[inline(always)]
-fn parabola<S: Simd, V: Floats<S>>(s: S, [a, c, b]: [V; 3], [low, high]: [V; 2]) -> [V; 2] {
-    let (zero, one, three, tiny) = (V::splat(s, 0.0), V::splat(s, 1.0), V::splat(s, 3.0), V::splat(s, TINY));
+fn limit<S: Simd, V: Floats<S>>(s: S, [a, c, b]: [V; 3], [low, high]: [V; 2]) -> [V; 3] {
+    let (zero, three, tiny) = (V::splat(s, 0.0), V::splat(s, 3.0), V::splat(s, TINY));
     let (p, r) = (low - c, high - c);
     let sum = p + r;
     // The extremum lies on the opposite side of the mean from the edges.
     let room = flip(a - c, sum).min(flip(b - c, sum)).min(zero);
     let most = three * sum.abs();
-    let square = (-p).mul_add(r, sum * sum) + tiny;
-    let factor = ((-room).mul_add(most, zero) / square).min(one);
-    let factor = (r - p).abs().simd_lt(most).select(factor, one);
+    let square = (-p).mul_add(r, sum.mul_add(sum, tiny));
+    let rises = (-room).mul_add(most, zero);
+    [p, r, (r - p).abs().simd_lt(most).select(rises, square) / square]
+}
+
+/// The deviations of a parabola at both faces.
+#[inline(always)]
+fn scaled<S: Simd, V: Floats<S>>(s: S, [p, r, factor]: [V; 3]) -> [V; 2] {
+    let factor = factor.min(V::splat(s, 1.0));
     [factor * p, factor * r]
 }
 
-/// Flux through a face from the cell upstream: the volume times the mean of the parabola over its share of the cell (Colella & Woodward
-/// 1984, eq. 1.12). A cell is [mean, deviation below, deviation above].
+/// Factors of the mean, of the deviation at the face and of that at the opposite face in the flux of the volume `takes` from a cell that
+/// holds the volume `holds`, with the sign of `x`.
+///
+/// The mean of a parabola over the share σ of its cell next to a face is m + (1 − σ)((1 − σ) near − σ far) (Colella & Woodward 1984,
+/// eq. 1.12).
 #[inline(always)]
-fn through<S: Simd, V: Floats<S>>(s: S, [takes, share]: [V; 2], below: [V; 3], above: [V; 3]) -> V {
-    let mean = by_sign(takes, below[0], above[0]);
-    let near = by_sign(takes, below[2], above[1]);
-    let far = by_sign(takes, below[1], above[2]);
-    takes * mean_over(s, share, [mean, near, far])
+fn factors<S: Simd>(s: S, takes: f32x8<S>, holds: f32x8<S>, x: f32x8<S>) -> [f32x8<S>; 3] {
+    let (share, takes) = (takes / holds, flip(takes, x));
+    let left = s.splat_f32x8(1.0) - share;
+    let part = takes * left;
+    [takes, part * left, part * share]
 }
 
-/// The mean of a parabola over the share of its cell next to `near`: m + (1 − σ)((1 − σ) near − σ far).
+/// Flux through a face from the cell upstream, by its [`factors`]. A cell is [mean, deviation below, deviation above].
 #[inline(always)]
-fn mean_over<S: Simd, V: Floats<S>>(s: S, share: V, [mean, near, far]: [V; 3]) -> V {
-    let rest = V::splat(s, 1.0) - share;
-    rest.mul_add((-share).mul_add(far, rest * near), mean)
+fn through<S: Simd, V: Floats<S>>([takes, near, far]: [V; 3], below: [V; 3], above: [V; 3]) -> V {
+    let mean = by_sign(takes, below[0], above[0]);
+    let at = by_sign(takes, below[2], above[1]);
+    let opposite = by_sign(takes, below[1], above[2]);
+    (-far).mul_add(opposite, near.mul_add(at, takes * mean))
 }
 
 /// The contents of a cell of value q after the fluxes through its faces.
@@ -326,12 +337,22 @@ fn load_repeated<S: Simd, V: Eights<S, N>, const N: usize>(s: S, value: &Eight) 
     V::repeat(value.load(s))
 }
 
+/// The factors of face i.
+#[inline(always)]
+fn repeated<S: Simd, V: Eights<S, N>, const N: usize>(
+    s: S,
+    [takes, near, far]: [&[Eight]; 3],
+    i: usize,
+) -> [V; 3] {
+    [load_repeated(s, &takes[i]), load_repeated(s, &near[i]), load_repeated(s, &far[i])]
+}
+
 /// Inputs of a sweep that all scalars share.
 #[derive(Clone, Copy)]
 struct SharedInputs<'a> {
     open: &'a [Eight],
-    /// Volume that crosses each face, and its share of the upstream cell's volume.
-    crossing: [&'a [Eight]; 2],
+    /// The [`factors`] of each face.
+    crossing: [&'a [Eight]; 3],
     volume: &'a [Eight],
     walled: bool,
     wraps: bool,
@@ -387,31 +408,41 @@ fn stream_any<S: Simd, V: Eights<S, N>, const N: usize>(s: S, scalars: Swept<N>,
 fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, const LAST: bool>(
     s: S,
     Swept { mut values, mut ends, decay }: Swept<N>,
-    &SharedInputs { open, crossing: [takes, share], volume, wraps, next, .. }: &SharedInputs,
+    &SharedInputs { open, crossing: [takes, near, far], volume, wraps, next, .. }: &SharedInputs,
 ) {
     let n = volume.len();
-    let (takes, share) = (&takes[..n + 1], &share[..n + 1]);
+    let crossing = [&takes[..n + 1], &near[..n + 1], &far[..n + 1]];
     let (zero, factor) = (V::splat(s, 0.0), V::each(s, decay.unwrap_or([1.0; N])));
     for values in &mut values {
-        *values = &mut std::mem::take(values)[..n + 2 * BEYOND];
+        *values = &mut std::mem::take(values)[..n + 2 * BEYOND + AHEAD];
     }
     let mut before = [V::load(s, &values, BEYOND - 1), zero, zero];
     if wraps {
         let (last, next) = (six(s, &values, n - 1), six::<S, V, N>(s, &values, n));
         let edges =
             [face::<S, V, N, WALLED>(s, last, open, n - 1), face::<S, V, N, WALLED>(s, next, open, n)];
-        before = cell::<S, V, N, WALLED>(s, [next[1], next[2], next[3]], edges, open, n - 1);
+        let [p, r] = scaled(s, cell::<S, V, N, WALLED>(s, [next[1], next[2], next[3]], edges, open, n - 1));
+        before = [next[2], p, r];
     }
     let mut w = six(s, &values, 0);
-    let mut low = face::<S, V, N, WALLED>(s, w, open, 0);
+    let edge = face::<S, V, N, WALLED>(s, w, open, 0);
+    let v = [w[1], w[2], w[3], w[4], w[5], V::load(s, &values, 2 * BEYOND)];
+    let mut low = face::<S, V, N, WALLED>(s, v, open, 1);
+    let mut limited = cell::<S, V, N, WALLED>(s, [w[2], w[3], w[4]], [edge, low], open, 0);
+    w = [v[1], v[2], v[3], v[4], v[5], V::load(s, &values, 2 * BEYOND + 1)];
+    let mut high = face::<S, V, N, WALLED>(s, w, open, 2);
     let (mut first, mut crossed) = (zero, zero);
     for i in 0..n {
         next.prefetch(i);
-        w = [w[1], w[2], w[3], w[4], w[5], V::load(s, &values, i + 2 * BEYOND)];
-        let high = face::<S, V, N, WALLED>(s, w, open, i + 1);
-        let here = cell::<S, V, N, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i);
-        let crossing = [load_repeated::<S, V, N>(s, &takes[i]), load_repeated::<S, V, N>(s, &share[i])];
-        let flux = through(s, crossing, before, here);
+        // The next cell and edge, an iteration ahead: the division takes as long as the rest of an iteration.
+        let ahead = cell::<S, V, N, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i + 1);
+        low = high;
+        let mean = w[1];
+        w = [w[1], w[2], w[3], w[4], w[5], V::load(s, &values, i + 2 + 2 * BEYOND)];
+        high = face::<S, V, N, WALLED>(s, w, open, i + 3);
+        let [p, r] = scaled(s, limited);
+        let here = [mean, p, r];
+        let flux = through(repeated::<S, V, N>(s, crossing, i), before, here);
         if i == 0 {
             first = flux;
         } else {
@@ -419,13 +450,12 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
             let m = if LAST { decayed(s, m, factor) } else { m };
             m.store(&mut values, i + BEYOND - 1);
         }
-        (before, low, crossed) = (here, high, flux);
+        (before, crossed, limited) = (here, flux, ahead);
     }
     let last = if wraps {
         first
     } else {
-        let crossing = [load_repeated::<S, V, N>(s, &takes[n]), load_repeated::<S, V, N>(s, &share[n])];
-        through(s, crossing, before, [V::load(s, &values, n + BEYOND), zero, zero])
+        through(repeated::<S, V, N>(s, crossing, n), before, [V::load(s, &values, n + BEYOND), zero, zero])
     };
     let m = moved::<S, V, N>(s, before[0], &volume[n - 1], [crossed, last]);
     let m = if LAST { decayed(s, m, factor) } else { m };
@@ -466,7 +496,7 @@ fn face<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
     if WALLED { walled_edge(s, w, &open[i + 1..][..5]) } else { edge(s, w) }
 }
 
-/// Mean and deviations of cell i of value c, between neighbours a and b, as [`through`] expects them.
+/// The deviations of cell i of value c, between neighbours a and b, and their factor, as [`limit`] returns them.
 #[inline(always)]
 fn cell<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
     s: S,
@@ -481,8 +511,7 @@ fn cell<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool>(
         (a, low) = (by_sign(below, a, c), by_sign(below, low, c));
         (b, high) = (by_sign(above, b, c), by_sign(above, high, c));
     }
-    let [p, r] = parabola(s, [a, c, b], [low, high]);
-    [c, p, r]
+    limit(s, [a, c, b], [low, high])
 }
 
 each_level! { fn fit(values: &[Eight], open: &[Eight], walled: bool, out: [&mut [Eight]; 2]) = fit_kernel; }
@@ -508,7 +537,8 @@ fn fit_along<S: Simd, const WALLED: bool>(
     for (i, (low, high)) in low.iter_mut().zip(high).enumerate() {
         let w = six_of(s, values, i + 1);
         let above = face::<S, f32x8<S>, 1, WALLED>(s, w, open, i + 1);
-        let [_, p, r] = cell::<S, f32x8<S>, 1, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
+        let limited = cell::<S, f32x8<S>, 1, WALLED>(s, [w[1], w[2], w[3]], [below, above], open, i);
+        let [p, r] = scaled(s, limited);
         low.store(p);
         high.store(r);
         below = above;
@@ -519,7 +549,7 @@ each_level! {
     fn cross(
         cells: [&[Eight]; 4],
         courant: &[Eight],
-        crossing: [&[Eight]; 2],
+        crossing: [&[Eight]; 3],
         faces: [usize; 3],
         next: NextLines,
         flux: &mut [Eight],
@@ -533,7 +563,7 @@ fn cross_kernel<S: Simd>(
     s: S,
     [fields @ .., volume]: [&[Eight]; 4],
     courant: &[Eight],
-    [takes, share]: [&[Eight]; 2],
+    [takes, near, far]: [&[Eight]; 3],
     faces: [usize; 3],
     next: NextLines,
     flux: &mut [Eight],
@@ -542,8 +572,8 @@ fn cross_kernel<S: Simd>(
     for face in faces[0]..faces[1] {
         let at = face - faces[0];
         next.prefetch(at);
-        let crossing = [takes[at].load(s), share[at].load(s)];
-        let mut sum = through(s, crossing, stored(s, fields, face - 1), stored(s, fields, face));
+        let crossing = [takes[at].load(s), near[at].load(s), far[at].load(s)];
+        let mut sum = through(crossing, stored(s, fields, face - 1), stored(s, fields, face));
         let x = courant[face].load(s);
         let mut rest = x.abs() - crossing[0].abs();
         for depth in 1..faces[2] {
@@ -554,8 +584,8 @@ fn cross_kernel<S: Simd>(
             let holds = by_sign(x, volume[below].load(s), volume[above].load(s));
             let holds = holds.max(least_volume);
             let near = rest.min(holds);
-            let part = [flip(near, x), near / holds];
-            sum += through(s, part, stored(s, fields, below), stored(s, fields, above));
+            let part = factors(s, near, holds, x);
+            sum += through(part, stored(s, fields, below), stored(s, fields, above));
             rest = (rest - near).max(zero);
         }
         flux[face].store(sum);
