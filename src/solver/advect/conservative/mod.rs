@@ -32,8 +32,8 @@ use self::interleave::{Found, LineLayout};
 use self::next_lines::NextLines;
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
 use self::round_decay::RoundDecay;
-use self::strain::{EMPTIEST, Rounds, Strain};
-use self::strained_box::{Part, StrainedBox, drain, weigh_faces};
+use self::strain::{EMPTIEST, LEAST_BEFORE, Rounds, Strain};
+use self::strained_box::{Part, StrainedBox, Weights, drain, weigh_faces};
 use super::scale_row;
 use crate::grid::{Faces, GHOST, Layout};
 use crate::simd::vectors::Eight;
@@ -95,7 +95,7 @@ pub fn farthest(cfl: f32) -> f32 {
 /// Upper bound of the number of cells that scalars cross in the first and the last sweep of a round at a CFL number of the air.
 /// In the box around strained cells the first sweep begins with at least this part of the air.
 fn fullest(cfl: f32) -> f32 {
-    cfl / EMPTIEST
+    cfl / LEAST_BEFORE
 }
 
 /// Planes beside a slab that a sweep along z reads at a CFL number of the air.
@@ -525,8 +525,10 @@ impl Pass<'_> {
                 crossing[face - first] = Eight([0.0; ACROSS]);
             }
         }
+        // Without divergence the last sweep makes V 1.
+        let is_last = axis == self.ends[1] && !is_first && part.is_none_or(|part| !part.is_local());
         if let Some(part) = part {
-            if !*whole {
+            if !*whole && !is_last {
                 self.load_volumes(lines, bundle, part);
             }
             let weights = part.of_round([axis, bundle.lanes()], bundle.origin, first);
@@ -538,9 +540,7 @@ impl Pass<'_> {
         }
         let crossing = &courant[first + HALO..end + HALO + 1];
         let out = &mut volume[first + HALO..end + HALO];
-        let is_last_round = part.is_none_or(|part| !part.is_local());
-        if axis == self.ends[1] && is_last_round && !is_first {
-            // Without divergence the last sweep makes V 1.
+        if is_last {
             interleave::volumes_before(crossing, out);
         } else if part.is_none() {
             let before = self.ends[0];
@@ -566,8 +566,20 @@ impl Pass<'_> {
         let out = &mut volume[first + HALO..end + HALO];
         out.fill(Eight([1.0; ACROSS]));
         let swept = |other: usize| other != axis && (other == self.ends[0] || axis == self.ends[1]);
+        // All rounds together make V 1. After the first sweep of the last one fewer axes are left to move than have moved.
+        let from_end = !part.is_local() && axis != self.ends[0];
         for other in 0..3 {
-            let weights = part.weights([axis, lanes, other], origin, first, swept(other));
+            let axes = [axis, lanes, other];
+            let weights = if !from_end {
+                part.weights(axes, origin, first, swept(other))
+            } else if !swept(other) {
+                part.remaining(axes, origin, first)
+            } else {
+                continue;
+            };
+            if weights.iter().all(Weights::are_none) {
+                continue;
+            }
             if other == axis {
                 let [below, above] = [0, 1].map(|side| &courant[first + HALO + side..end + HALO + side]);
                 drain(weights, [below, above], out);

@@ -16,13 +16,17 @@ use crate::solver::storage::active_bricks::Bricks;
 pub const FURTHEST: f32 = 4.0;
 
 /// Limit of |V − 1| between two sweeps where a step takes several rounds.
-pub const EMPTIEST: f32 = 0.7;
+pub const EMPTIEST: f32 = 0.75;
 
 /// Limit of 1 − V between two sweeps where a step takes one round.
 const EMPTIEST_ALONE: f32 = 0.85;
 
 /// Limit of 1 − V between two sweeps of cells that are not strained.
 pub const CALM: f32 = 0.5;
+
+/// Lower bound of V before the first sweep of a round in the box around strained cells. A ramp takes [`EMPTIEST`] − [`CALM`] along two
+/// axes, so half as much again along three.
+pub const LEAST_BEFORE: f32 = 1.0 - 1.5 * (EMPTIEST - CALM);
 
 /// Limit of the number of rounds of a step. In a step that needs more, air crosses thousands of cells.
 /// Scalars then move only a share of the way: a longer round would take more air from a cell than it holds,

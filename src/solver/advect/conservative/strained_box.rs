@@ -69,6 +69,11 @@ impl Weights<'_> {
     pub fn at(&self, lane: usize, at: usize) -> f32 {
         self.base + self.lanes.0[lane] * self.along[at]
     }
+
+    /// Whether all are 0 in all lines.
+    pub fn are_none(&self) -> bool {
+        self.base == 0.0 && self.lanes.0 == [0.0; ACROSS]
+    }
 }
 
 impl StrainedBox {
@@ -167,6 +172,11 @@ impl<'a> Part<'a> {
     ) -> [Weights<'a>; 2] {
         let (base, slope) = if has_moved { (self.base, self.moved + self.slope) } else { (0.0, self.moved) };
         [0, 1].map(|side| self.side([axis, lanes, across], origin, first, side, [base, slope]))
+    }
+
+    /// As [`weights`](Self::weights), but less the part of the step that crosses these faces in this round.
+    pub fn remaining(&self, axes: [usize; 3], origin: [usize; 3], first: usize) -> [Weights<'a>; 2] {
+        [0, 1].map(|side| self.side(axes, origin, first, side, [-self.base, -self.slope]))
     }
 
     /// Weights of the faces below cells from `first` on of lines along `axis`, in this round.

@@ -97,8 +97,8 @@ fn the_box_has_full_weight_on_strained_cells_and_falls_over_a_ramp() {
     let strained = surrounded(strain(from, to), &bricks, [false, false, true]);
     // 1.2 of the air would leave: 0.6 in each round.
     assert_eq!(strained.rounds, 2);
-    // 2 · 1.9 cells · ½ / 0.2, and no part of a cell.
-    let ramp = 10;
+    // 2 · 1.9 cells · ½ / 0.25, and no part of a cell.
+    let ramp = 8;
     assert_eq!(strained.support, [[40 - ramp, 43 + ramp], [30 - ramp, 31 + ramp], [0, 88]]);
     for axis in 0..3 {
         let (cells, faces) = (&strained.cells[axis], &strained.faces[axis]);
