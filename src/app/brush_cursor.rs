@@ -60,20 +60,26 @@ impl Cursor {
     /// Moves under the mouse, in its plane. Where the line of sight meets the box only before or behind that
     /// plane, as near corners, the ball moves along it into the box. `mouse` is in points from the top left
     /// of a view of size `view`.
-    pub fn point_at(&mut self, mouse: Vector2<f32>, view: Vector2<f32>, orbit: &Orbit, extent: [f32; 3]) {
-        let depth = depth_of(self.plane, orbit).clamp_to(depths(orbit, extent));
+    pub fn point_at(
+        &mut self,
+        mouse: Vector2<f32>,
+        view: Vector2<f32>,
+        orbit: &Orbit,
+        bounds: [[f32; 3]; 2],
+    ) {
+        let depth = depth_of(self.plane, orbit).clamp_to(depths(orbit, bounds));
         let [start, ray] = orbit.sight(mouse, view);
         self.plane = start + ray * depth;
-        let seen = crossing(start, ray, extent);
+        let seen = crossing(start, ray, bounds);
         self.center = start + ray * seen.map_or(depth, |range| depth.clamp_to(range));
     }
 
     /// Moves away from the camera by this many notches of the wheel, along the ray under the mouse.
-    pub fn push_away(&mut self, notches: f32, orbit: &Orbit, extent: [f32; 3]) {
-        let (near, far) = depths(orbit, extent);
+    pub fn push_away(&mut self, notches: f32, orbit: &Orbit, bounds: [[f32; 3]; 2]) {
+        let (near, far) = depths(orbit, bounds);
         let old = depth_of(self.center, orbit);
         let [start, ray] = orbit.sight_of(self.center);
-        let seen = crossing(start, ray, extent).unwrap_or((near, far));
+        let seen = crossing(start, ray, bounds).unwrap_or((near, far));
         let new = (old + notches * DEPTH_PER_NOTCH * (far - near)).clamp_to(seen);
         self.center = start + ray * new;
         self.plane = self.center;
@@ -106,17 +112,17 @@ fn depth_of(p: Vector3<f32>, orbit: &Orbit) -> f32 {
 }
 
 /// Returns the range of t ≥ 0 in which `start + t · direction` is in the box; none if the line misses it.
-fn crossing(start: Vector3<f32>, direction: Vector3<f32>, extent: [f32; 3]) -> Option<(f32, f32)> {
-    let [enters, leaves] = box_span(&Ray { origin: start.into(), direction }, [0.0; 3], extent);
+fn crossing(start: Vector3<f32>, direction: Vector3<f32>, [low, high]: [[f32; 3]; 2]) -> Option<(f32, f32)> {
+    let [enters, leaves] = box_span(&Ray { origin: start.into(), direction }, low, high);
     let enters = enters.max(0.0);
     (enters < leaves).then_some((enters, leaves))
 }
 
 /// Returns the least and the greatest distance of the box from the eye along the view, in front of the eye
 /// \[m\].
-fn depths(orbit: &Orbit, extent: [f32; 3]) -> (f32, f32) {
+fn depths(orbit: &Orbit, bounds: [[f32; 3]; 2]) -> (f32, f32) {
     let forward = orbit.axes().forward;
-    let all = corners(extent).map(|corner| (corner - orbit.eye()).dot(&forward));
+    let all = corners(bounds).map(|corner| (corner - orbit.eye()).dot(&forward));
     let near = all.into_iter().fold(f32::INFINITY, f32::min).max(1e-3 * orbit.distance);
     (near, all.into_iter().fold(near, f32::max))
 }
@@ -137,6 +143,7 @@ mod tests {
     use crate::look::Lens;
 
     const EXTENT: [f32; 3] = [1.0, 1.5, 1.0];
+    const BOUNDS: [[f32; 3]; 2] = [[0.0; 3], EXTENT];
     const VIEW: Vector2<f32> = Vector2::new(900.0, 600.0);
     #[test]
     fn the_ball_is_under_the_mouse_also_where_lines_of_sight_are_parallel() {
@@ -144,11 +151,11 @@ mod tests {
         let flat = Orbit { parallel: true, distance: 0.4, ..orbit() };
         for mouse in [Vector2::new(450.0, 300.0), Vector2::new(300.0, 350.0), Vector2::new(700.0, 111.0)] {
             let mut ball = Cursor::in_middle_of(EXTENT);
-            ball.point_at(mouse, VIEW, &flat, EXTENT);
+            ball.point_at(mouse, VIEW, &flat, BOUNDS);
             let at = |ball: &Cursor| flat.seen(ball.center, VIEW).unwrap().0;
             assert!((at(&ball) - mouse).norm() < 0.1, "{mouse:?} {:?}", at(&ball));
             let before = ball.center;
-            ball.push_away(2.0, &flat, EXTENT);
+            ball.push_away(2.0, &flat, BOUNDS);
             assert!((at(&ball) - mouse).norm() < 0.1 && (ball.center - before).norm() > 0.01);
         }
     }
@@ -180,7 +187,7 @@ mod tests {
         let mut ball = Cursor::in_middle_of(EXTENT);
         let depth = depth_of(ball.center, &orbit());
         for mouse in [Vector2::new(450.0, 300.0), Vector2::new(10.0, 590.0), Vector2::new(700.0, 50.0)] {
-            ball.point_at(mouse, VIEW, &orbit(), EXTENT);
+            ball.point_at(mouse, VIEW, &orbit(), BOUNDS);
             assert!(
                 (view_position(ball.center) - mouse).norm() < 0.05,
                 "{mouse:?} {:?}",
@@ -193,14 +200,14 @@ mod tests {
     #[test]
     fn the_wheel_moves_it_straight_away_and_stops_at_the_far_end() {
         let mut ball = Cursor::in_middle_of(EXTENT);
-        ball.point_at(Vector2::new(500.0, 200.0), VIEW, &orbit(), EXTENT);
+        ball.point_at(Vector2::new(500.0, 200.0), VIEW, &orbit(), BOUNDS);
         let depth = depth_of(ball.center, &orbit());
-        ball.push_away(2.0, &orbit(), EXTENT);
+        ball.push_away(2.0, &orbit(), BOUNDS);
         assert!(depth_of(ball.center, &orbit()) > depth + 0.05);
         assert!((view_position(ball.center) - Vector2::new(500.0, 200.0)).norm() < 0.05);
-        ball.push_away(1e6, &orbit(), EXTENT);
+        ball.push_away(1e6, &orbit(), BOUNDS);
         let [eye, ray] = orbit().sight(Vector2::new(500.0, 200.0), VIEW);
-        let (_, far) = crossing(eye, ray, EXTENT).unwrap();
+        let (_, far) = crossing(eye, ray, BOUNDS).unwrap();
         assert!((depth_of(ball.center, &orbit()) - far).abs() < 1e-3);
     }
 
@@ -208,13 +215,13 @@ mod tests {
     fn over_a_corner_of_the_box_the_ball_is_in_the_box_and_returns_to_its_plane() {
         let mut ball = Cursor::in_middle_of(EXTENT);
         let depth = depth_of(ball.center, &orbit());
-        for corner in corners(EXTENT) {
+        for corner in corners(BOUNDS) {
             let inside = corner + (Vector3::from(EXTENT) * 0.5 - corner) * 0.02;
-            ball.point_at(view_position(inside), VIEW, &orbit(), EXTENT);
+            ball.point_at(view_position(inside), VIEW, &orbit(), BOUNDS);
             let within = (0..3).all(|a| (-1e-4..=EXTENT[a] + 1e-4).contains(&ball.center[a]));
             assert!(within, "at {corner:?} the ball is at {:?}", ball.center);
         }
-        ball.point_at(VIEW * 0.5, VIEW, &orbit(), EXTENT);
+        ball.point_at(VIEW * 0.5, VIEW, &orbit(), BOUNDS);
         assert!((depth_of(ball.center, &orbit()) - depth).abs() < 1e-4);
     }
 
@@ -222,8 +229,8 @@ mod tests {
     fn a_ball_left_behind_the_box_comes_back_to_it() {
         let away = Vector3::new(0.0, 0.0, -80.0);
         let mut ball = Cursor { center: away, radius: 0.1, plane: away };
-        ball.point_at(VIEW * 0.5, VIEW, &orbit(), EXTENT);
-        let (near, far) = depths(&orbit(), EXTENT);
+        ball.point_at(VIEW * 0.5, VIEW, &orbit(), BOUNDS);
+        let (near, far) = depths(&orbit(), BOUNDS);
         assert!((near..=far + 1e-3).contains(&depth_of(ball.center, &orbit())));
     }
 

@@ -130,11 +130,6 @@ impl Orbit {
         };
     }
 
-    /// Moves so that the whole box of size `extent` fills a view of the given width over height.
-    pub fn frame(&mut self, extent: [f32; 3], aspect: f32) {
-        self.frame_bounds([Vector3::zeros(), Vector3::from(extent)], aspect);
-    }
-
     /// Moves so that the whole box between two corners fills a view of the given width over height.
     pub fn frame_bounds(&mut self, [low, high]: [Vector3<f32>; 2], aspect: f32) {
         let extent: [f32; 3] = (high - low).into();
@@ -144,20 +139,20 @@ impl Orbit {
         self.distance = tight_distance(extent, [right, up, forward], slopes, self.parallel);
     }
 
-    /// Returns whether every corner of the box is in a view of the given size.
-    pub fn shows_all(&self, extent: [f32; 3], view: Vector2<f32>) -> bool {
+    /// Returns whether every corner of a box is in a view of the given size.
+    pub fn shows_all(&self, bounds: [[f32; 3]; 2], view: Vector2<f32>) -> bool {
         let is_in = |p| {
             self.seen(p, view)
                 .is_some_and(|(at, _)| at.x >= 0.0 && at.y >= 0.0 && at.x <= view.x && at.y <= view.y)
         };
-        corners(extent).into_iter().all(is_in)
+        corners(bounds).into_iter().all(is_in)
     }
 
-    /// Moves back until every corner of the box is in a view of the given size.
-    pub fn back_away(&mut self, extent: [f32; 3], view: Vector2<f32>) {
+    /// Moves back until every corner of a box is in a view of the given size.
+    pub fn back_away(&mut self, bounds: [[f32; 3]; 2], view: Vector2<f32>) {
         // 1.02²⁵⁶ = 159.
         for _ in 0..256 {
-            if self.shows_all(extent, view) {
+            if self.shows_all(bounds, view) {
                 return;
             }
             self.distance *= 1.02;
@@ -307,8 +302,9 @@ mod tests {
     fn framing_shows_every_corner_and_wastes_little() {
         for aspect in [0.4, 1.0, 2.5] {
             let mut o = orbit();
-            o.frame(EXTENT, aspect);
-            let sideways = corners(EXTENT).map(|c| seen(&o, c)).map(|p| (p.x / aspect).abs().max(p.y.abs()));
+            o.frame_bounds([Vector3::zeros(), Vector3::from(EXTENT)], aspect);
+            let sideways =
+                corners([[0.0; 3], EXTENT]).map(|c| seen(&o, c)).map(|p| (p.x / aspect).abs().max(p.y.abs()));
             let widest = sideways.into_iter().fold(0.0, f32::max);
             assert!(widest < 1.0 && widest > 0.8, "aspect {aspect}: the widest corner is at {widest}");
         }

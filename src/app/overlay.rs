@@ -101,21 +101,21 @@ fn edges(painter: &Painter, view: &View) {
 /// Draws depth cues of the ball: its shadow on the floor, vertically below it, and circles on the walls
 /// behind it, connected by lines.
 fn depth(painter: &Painter, view: &View) {
-    let (ball, extent) = (view.session.cursor, view.session.extent());
-    let inside = (0..3).all(|a| (-ball.radius..=extent[a] + ball.radius).contains(&ball.center[a]));
+    let (ball, [low, high]) = (view.session.cursor, view.session.box_shown());
+    let inside = (0..3).all(|a| (low[a] - ball.radius..=high[a] + ball.radius).contains(&ball.center[a]));
     if !inside {
         return;
     }
     let eye = view.session.orbit.eye();
     let faint = Stroke::new(1.0, Color32::from_white_alpha(60));
-    let floor = Vector3::new(ball.center.x, 0.0, ball.center.z);
+    let floor = Vector3::new(ball.center.x, low[1], ball.center.z);
     if let Some(disc) = ring(view, floor, 1, ball.radius) {
         painter.add(Shape::convex_polygon(disc, Color32::from_black_alpha(90), Stroke::NONE));
     }
     view.line(painter, [ball.center, floor], faint);
     for axis in [0, 2] {
         let mut foot = ball.center;
-        foot[axis] = if eye[axis] > 0.5 * extent[axis] { 0.0 } else { extent[axis] };
+        foot[axis] = if eye[axis] > 0.5 * (low[axis] + high[axis]) { low[axis] } else { high[axis] };
         if let Some(points) = ring(view, foot, axis, ball.radius) {
             painter.add(Shape::closed_line(points, Stroke::new(1.0, Color32::from_white_alpha(50))));
         }
@@ -125,13 +125,13 @@ fn depth(painter: &Painter, view: &View) {
 
 /// Returns a circle across an axis, clipped to the box; none if a part of it is behind the eye.
 fn ring(view: &View, center: Vector3<f32>, axis: usize, radius: f32) -> Option<Vec<Pos2>> {
-    let extent = view.session.extent();
+    let [low, high] = view.session.box_shown();
     let point = |n: usize| {
         let (sin, cos) = (std::f32::consts::TAU * n as f32 / RING as f32).sin_cos();
         let mut p = center;
         p[(axis + 1) % 3] += radius * cos;
         p[(axis + 2) % 3] += radius * sin;
-        view.at(Vector3::from_fn(|a, _| p[a].clamp(0.0, extent[a])))
+        view.at(Vector3::from_fn(|a, _| p[a].clamp(low[a], high[a])))
     };
     (0..RING).map(point).collect()
 }
@@ -185,10 +185,11 @@ fn follower(painter: &Painter, view: &View, n: usize, p: Vector3<f32>) {
 
 /// Draws the direction of the sunlight: a line to the middle of the box.
 fn sunbeam(painter: &Painter, view: &View) {
-    let extent = Vector3::from(view.session.extent());
+    let [low, high] = view.session.box_shown().map(Vector3::from);
     let [x, y, z] = view.session.model.settings.look.sun_direction;
     let towards = Vector3::new(x, y, z).normalize();
-    let [middle, sun] = [extent * 0.5, extent * 0.5 + towards * (0.62 * extent.norm())];
+    let middle = (low + high) * 0.5;
+    let sun = middle + towards * (0.62 * (high - low).norm());
     view.line(painter, [middle, sun], Stroke::new(1.5, theme::ACCENT));
     if let Some(at) = view.at(sun) {
         painter.circle_filled(at, 8.0, theme::ACCENT);

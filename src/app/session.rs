@@ -221,10 +221,10 @@ impl Session {
             return self.frame_box();
         }
         let moved = self.fitted.take().filter(|[_, fitted]| *fitted == self.orbit);
-        if moved.is_some() || self.orbit.shows_all(self.extent(), before) {
+        if moved.is_some() || self.orbit.shows_all(self.box_shown(), before) {
             let chosen = moved.map_or(self.orbit, |[chosen, _]| chosen);
             self.orbit = chosen;
-            self.orbit.back_away(self.extent(), view);
+            self.orbit.back_away(self.box_shown(), view);
             self.fitted = (self.orbit != chosen).then_some([chosen, self.orbit]);
         }
     }
@@ -236,8 +236,9 @@ impl Session {
         let [width, height] = scene.size.map(|n| n as f32);
         self.orbit = Orbit::of(&scene.camera);
         if self.view.x > 1.0 {
-            if self.orbit.shows_all(scene.extent(), Vector2::new(width, height)) {
-                self.orbit.back_away(scene.extent(), self.view);
+            let bounds = [[0.0; 3], scene.extent()];
+            if self.orbit.shows_all(bounds, Vector2::new(width, height)) {
+                self.orbit.back_away(bounds, self.view);
             } else {
                 let narrower = width / height * self.view.y / self.view.x;
                 self.orbit.distance *= narrower.max(1.0);

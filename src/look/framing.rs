@@ -67,18 +67,18 @@ pub(crate) fn tight_distance(
     slopes: [f32; 2],
     parallel: bool,
 ) -> f32 {
-    let needed = corners(extent).map(|corner| {
+    let needed = corners([[0.0; 3], extent]).map(|corner| {
         let [x, y, z] = axes.map(|axis| (corner - Vector3::from(extent) * 0.5).dot(&axis));
         (x.abs() / slopes[0]).max(y.abs() / slopes[1]) - if parallel { 0.0 } else { z }
     });
     MARGINS[1] * needed.into_iter().fold(0.0, f32::max)
 }
 
-/// Returns the eight corners of the box from the origin to `extent`.
+/// Returns the eight corners of the box between its lower and its upper corner.
 #[cfg(any(test, feature = "viewer"))]
-pub(crate) fn corners(extent: [f32; 3]) -> [Vector3<f32>; 8] {
+pub(crate) fn corners(bounds: [[f32; 3]; 2]) -> [Vector3<f32>; 8] {
     std::array::from_fn(|i| {
-        let bit = |axis: usize| if i >> axis & 1 == 1 { extent[axis] } else { 0.0 };
-        Vector3::new(bit(0), bit(1), bit(2))
+        let coordinate = |axis: usize| bounds[i >> axis & 1][axis];
+        Vector3::new(coordinate(0), coordinate(1), coordinate(2))
     })
 }

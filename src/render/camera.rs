@@ -212,7 +212,7 @@ mod tests {
     fn framing_shows_every_corner() {
         for extent in [[1.0, 1.0, 1.0], [0.96, 1.44, 0.96], [4.0, 0.5, 1.0], [0.1, 9.0, 0.1]] {
             let axes = Axes::of(&Camera::framing(extent), 4.0 / 3.0);
-            for corner in corners(extent) {
+            for corner in corners([[0.0; 3], extent]) {
                 let clip = axes.clip_from_world() * Point3::from(corner).to_homogeneous();
                 let [x, y] = [clip.x / clip.w, clip.y / clip.w];
                 assert!(clip.w > 0.0 && x.abs() < 1.0 && y.abs() < 1.0, "{extent:?}: {corner} at {x}, {y}");
@@ -252,7 +252,7 @@ mod tests {
                 let off = (at(2.0) - ray.origin).cross(&ray.direction).norm();
                 assert!(off < 2e-3, "{projection:?}: the ray misses its point by {off}");
                 let [lo, hi] = axes.window([0.0; 3], [1.0; 3]).unwrap();
-                for corner in corners([1.0; 3]) {
+                for corner in corners([[0.0; 3], [1.0; 3]]) {
                     let [x, y] = seen(&axes, corner.into()).map(|x| (0.5 * x + 0.5).clamp(0.0, 1.0));
                     assert!(x > lo[0] - 1e-3 && x < hi[0] + 1e-3 && y > lo[1] - 1e-3 && y < hi[1] + 1e-3);
                 }

@@ -353,7 +353,7 @@ impl Session {
 
     /// Frames the whole box.
     pub(super) fn frame_box(&mut self) {
-        self.orbit.frame(self.extent(), self.view.x / self.view.y);
+        self.orbit.frame_bounds(self.box_shown().map(Vector3::from), self.view.x / self.view.y);
         self.framed = Some(self.orbit);
     }
 

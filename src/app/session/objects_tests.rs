@@ -201,12 +201,12 @@ fn frame_shows_the_smoke_first_and_then_the_box_and_views_refit() {
     // Edges along one axis stay parallel from any side, and framing shows the whole box.
     s.orbit.turn(Vector2::new(70.0, 55.0));
     s.frame_box();
-    let corners = crate::look::corners(s.extent()).map(|corner| s.orbit.seen(corner, s.view).unwrap().0);
+    let corners = crate::look::corners(s.box_shown()).map(|corner| s.orbit.seen(corner, s.view).unwrap().0);
     let edge = corners[1] - corners[0];
     for n in [2, 4, 6] {
         assert!((corners[n + 1] - corners[n] - edge).norm() < 0.05, "{corners:?}");
     }
-    assert!(s.orbit.shows_all(s.extent(), s.view));
+    assert!(s.orbit.shows_all(s.box_shown(), s.view));
     s.act(Action::Parallel);
     assert!(!s.is_parallel());
 }
@@ -314,7 +314,7 @@ fn a_narrow_view_moves_the_camera_back_and_a_wide_one_brings_it_near_again() {
         let before = s.orbit;
         for view in [[200.0, 700.0], [150.0, 700.0], [300.0, 200.0]] {
             s.set_view(view[0], view[1]);
-            assert!(s.orbit.shows_all(s.extent(), s.view), "{view:?}");
+            assert!(s.orbit.shows_all(s.box_shown(), s.view), "{view:?}");
         }
         s.set_view(200.0, 700.0);
         assert!(s.orbit.distance > 1.1 * before.distance);

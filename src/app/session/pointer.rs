@@ -191,7 +191,7 @@ impl Session {
             (Some(Gesture::Zoom), Some(by)) => {
                 self.orbit.zoom((by.x - by.y) * NOTCHES_PER_POINT, self.extent());
             }
-            _ => self.cursor.point_at(at, self.view, &self.orbit, self.extent()),
+            _ => self.cursor.point_at(at, self.view, &self.orbit, self.box_shown()),
         }
         self.paint(now);
     }
@@ -206,11 +206,11 @@ impl Session {
     /// Handles the wheel; turned away from the user is positive.
     pub fn wheel(&mut self, notches: f32, held: Held, now: Instant) {
         if held.ctrl {
-            self.cursor.push_away(notches, &self.orbit, self.extent());
+            self.cursor.push_away(notches, &self.orbit, self.box_shown());
         } else {
             self.orbit.zoom(notches, self.extent());
             if let Some(at) = self.pointer.at {
-                self.cursor.point_at(at, self.view, &self.orbit, self.extent());
+                self.cursor.point_at(at, self.view, &self.orbit, self.box_shown());
             }
         }
         self.paint(now);

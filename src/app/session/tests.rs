@@ -176,6 +176,9 @@ fn a_box_that_follows_its_smoke_is_shown_where_it_is_and_comes_back_by_undo() {
     let (before, moved) = (smoke(&s), s.box_shown());
     assert!(moved[0][0] < start[0][0] && moved[1][0] > start[1][0], "{moved:?}");
     assert_eq!((moved[0][1], s.orbit), (0.0, camera), "the floor and the camera stay");
+    s.hover(s.view * 0.5, Instant::now());
+    s.wheel(1e6, Held { ctrl: true, ..Held::default() }, Instant::now());
+    assert!(s.ball_depth().abs() < 1e-3, "the ball stops at the far side: {:?}", s.cursor.center);
     s.act(Action::Clear);
     until(&mut s, |s| s.box_shown() == start);
     s.act(Action::Undo);
@@ -406,7 +409,7 @@ fn the_box_is_seen_whole_in_a_view_of_any_shape_and_that_is_no_change_of_the_sce
     for view in [[460.0, 470.0], [940.0, 800.0], [200.0, 700.0], [1500.0, 300.0]] {
         let mut s = Session::new(Scene::parse("plain", "").unwrap(), || ()).unwrap();
         s.set_view(view[0], view[1]);
-        assert!(s.orbit.shows_all(s.extent(), Vector2::new(view[0], view[1])), "{view:?}");
+        assert!(s.orbit.shows_all(s.box_shown(), Vector2::new(view[0], view[1])), "{view:?}");
         let _ = std::fs::remove_file(&path);
         s.save(&path, Instant::now());
         assert!(!std::fs::read_to_string(&path).unwrap().contains("camera"), "{view:?}");
