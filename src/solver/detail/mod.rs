@@ -115,7 +115,7 @@ impl Detail {
     pub fn memory(config: &Config, solids: bool) -> usize {
         let interpolated = if config.advection == Advection::Conservative { 0 } else { 4 + 4 };
         let correction = if config.advection.looks_forward() { 4 + 4 } else { 0 };
-        (3 + interpolated + correction) * size_of::<f32>() + if solids { 4 } else { 0 }
+        (3 + interpolated + correction) * size_of::<f32>() + if solids { 8 } else { 0 }
     }
 
     /// Replaces the solids.

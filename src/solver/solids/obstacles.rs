@@ -59,6 +59,8 @@ pub struct Obstacles {
     have_stopped: bool,
     near: Near,
     losses: Losses,
+    /// By how much the scalars of the cells around a solid may change; scratch.
+    pub rooms: Vec<f32>,
     /// Motion of each solid in this step.
     shifts: Vec<Shift>,
     /// Surface links of viscosity and diffusion; made on first use.
@@ -147,6 +149,7 @@ impl Obstacles {
             finer: finer as u32,
             near,
             losses,
+            rooms: Vec::new(),
             shifts,
             drag: None,
             pressure_forces: momentum.linear.clone(),
@@ -548,6 +551,7 @@ impl Saved for Obstacles {
         let Self {
             solids: _,
             losses: _,
+            rooms: _,
             frame: _,
             ranks: _,
             window: _,

@@ -5,61 +5,55 @@ use rayon::prelude::*;
 use crate::grid::{GHOST, Layout};
 use crate::solver::advect;
 use crate::solver::config::SCALAR_LIMIT;
-use crate::solver::solids::Scene;
+use crate::solver::solids::{CLOSED, SOLID, Scene};
 use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes;
 
-/// Distances from the ball around a solid between which the share of smoke that is scaled falls from 1 to 0 \[cells\].
+/// Distances from the ball around a solid between which the share of smoke that changes falls from 1 to 0 \[cells\].
 const REACH: [f32; 2] = [2.0, 8.0];
-/// Smoke denser than this share of the densest around a solid is not scaled: uniform smoke stays uniform.
-const DENSE: f32 = 0.98;
-/// The most by which smoke around a solid is scaled in one step.
+/// The most by which a cell around a solid approaches the extreme of its neighbours in one step.
 const MOST_AROUND: f64 = 0.9;
 
-/// Restores the sums `lost` around each solid, solid by solid, by scaling the smoke there. No value exceeds the greatest there.
+/// Restores the sums `lost` around each solid, solid by solid: smoke there approaches the greatest of its neighbours, or the least where
+/// it must be taken. So uniform smoke stays uniform, and no new extremes arise. `flags` are those of the cells, `rooms` is scratch.
 pub(super) fn restore_around(
     ranks: &Ranks,
-    scene: &Scene,
+    (scene, flags): (&Scene, &[u8]),
     lost: &[[f64; 4]],
     scalars: &mut [[f32; 4]],
-    partials: &mut [[f64; 4]],
+    (rooms, partials): (&mut Vec<f32>, &mut [[f64; 4]]),
 ) {
     let layout = scene.frame.layout;
+    // Before there is smoke, for later steps allocate nothing.
+    let most = (0..lost.len()).map(|solid| Around::new(scene, solid).most()).max().unwrap_or(0);
+    if rooms.len() < most {
+        *rooms = vec![0.0; most];
+    }
     for (solid, lost) in lost.iter().enumerate().filter(|(_, lost)| lost.iter().any(|&x| x != 0.0)) {
         let around = Around::new(scene, solid);
-        row_passes::reduce(layout, partials, |most, j, k| {
-            around.each([j, k], |i, _| {
-                let cell = scalars[layout.start(j, k) + i];
-                (0..4).for_each(|c| most[c] = most[c].max(f64::from(cell[c].abs())));
+        ranks.exchange(layout, [scalars], [1; 2]);
+        for c in (0..4).filter(|&c| lost[c] != 0.0) {
+            around.find_rooms(flags, scalars, (c, lost[c] > 0.0), rooms);
+            row_passes::reduce(layout, partials, |sum, j, k| {
+                let Some((_, rooms)) = around.row([j, k], rooms) else { return };
+                sum[0] += rooms.iter().map(|&room| f64::from(room)).sum::<f64>();
             });
-        });
-        ranks.gather(partials, 1);
-        let most = partials.iter().fold([0.0_f64; 4], |a, b| [0, 1, 2, 3].map(|c| a[c].max(b[c])));
-        let per_most = most.map(|most| if most > 0.0 { (1.0 / most) as f32 } else { 0.0 });
-        let capacity = |x: f32, c: usize| x.abs() * (DENSE - x.abs() * per_most[c]).max(0.0);
-        row_passes::reduce(layout, partials, |sum, j, k| {
-            around.each([j, k], |i, share| {
-                let cell = scalars[layout.start(j, k) + i];
-                (0..4).for_each(|c| sum[c] += f64::from(share * capacity(cell[c], c)));
+            ranks.gather(partials, 1);
+            let all: f64 = partials.iter().map(|plane| plane[0]).sum();
+            if all == 0.0 {
+                continue;
+            }
+            let by = (lost[c] / all).clamp(-MOST_AROUND, MOST_AROUND) as f32;
+            let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
+            row_passes::rows(layout, scalars, inside, |j, k, row| {
+                let Some((is, rooms)) = around.row([j as usize, k as usize], rooms) else { return };
+                is.zip(rooms).for_each(|(i, room)| row[i + GHOST][c] += by * room);
             });
-        });
-        ranks.gather(partials, 1);
-        let all = partials.iter().fold([0.0_f64; 4], |a, b| [0, 1, 2, 3].map(|c| a[c] + b[c]));
-        let by = [0, 1, 2, 3].map(|c| match all[c] > 0.0 {
-            true => (lost[c] / all[c]).clamp(-MOST_AROUND, MOST_AROUND) as f32,
-            false => 0.0,
-        });
-        let inside = [layout.dims.ny as isize, layout.dims.nz as isize].map(|n| [0, n]);
-        row_passes::rows(layout, scalars, inside, |j, k, row| {
-            around.each([j as usize, k as usize], |i, share| {
-                let cell = &mut row[i + GHOST];
-                (0..4).for_each(|c| cell[c] += by[c] * share * capacity(cell[c], c));
-            });
-        });
+        }
     }
 }
 
-/// The cells around a solid.
+/// The box of cells around a solid.
 struct Around {
     layout: Layout,
     /// Its position, in indices of cells.
@@ -67,6 +61,10 @@ struct Around {
     /// Radius of the ball around it \[cells\].
     radius: f32,
     periodic: [bool; 3],
+    /// First cell along each axis. Along a periodic axis it may lie outside, and cells beyond a side are those at the other one.
+    first: [isize; 3],
+    /// Cells along each axis.
+    count: [usize; 3],
 }
 
 impl Around {
@@ -74,28 +72,125 @@ impl Around {
         let (frame, pose) = (&scene.frame, &scene.poses[solid]);
         let middle = pose.position.map(|x| x / frame.h - 0.5);
         let radius = pose.bounding_radius() / frame.h;
-        Self { layout: frame.layout, middle, radius, periodic: frame.periodic }
+        let n = frame.layout.dims.array();
+        let mut around =
+            Self { layout: frame.layout, middle, radius, periodic: frame.periodic, first: [0; 3], count: n };
+        for axis in 0..3 {
+            let from = (middle[axis] - radius - REACH[1]).floor().clamp(-1e9, 1e9);
+            let (n, from) = (n[axis] as isize, from as isize);
+            let to = from.saturating_add(around.longest() as isize);
+            let [from, to] = if frame.periodic[axis] {
+                [from, to.min(from.saturating_add(n))]
+            } else {
+                [from, to].map(|i| i.clamp(0, n))
+            };
+            (around.first[axis], around.count[axis]) = (from, (to - from) as usize);
+        }
+        around
     }
 
-    /// Calls `f` with the index along x of each of these cells in a row, and the share of it that counts.
-    fn each(&self, [j, k]: [usize; 2], mut f: impl FnMut(usize, f32)) {
-        let n = self.layout.dims.array();
-        let apart = |index: usize, axis: usize| {
-            let (apart, length) = (index as f32 - self.middle[axis], n[axis] as f32);
+    /// Upper bound of the cells along an axis, wherever the solid is.
+    fn longest(&self) -> usize {
+        ((2.0 * (self.radius + REACH[1])).ceil() as usize).min(1 << 30) + 2
+    }
+
+    /// Upper bound of the cells, wherever the solid is.
+    fn most(&self) -> usize {
+        self.layout.dims.array().iter().map(|n| self.longest().min(*n)).product()
+    }
+
+    /// The number along an axis of the cell with this index.
+    fn number(&self, axis: usize, index: usize) -> Option<usize> {
+        let from_first = index as isize - self.first[axis];
+        let number = if self.periodic[axis] {
+            from_first.rem_euclid(self.layout.dims.array()[axis] as isize)
+        } else {
+            from_first
+        };
+        usize::try_from(number).ok().filter(|&number| number < self.count[axis])
+    }
+
+    /// The index along an axis of the cell with this number.
+    fn index(&self, axis: usize, number: usize) -> usize {
+        let index = self.first[axis] + number as isize;
+        (if self.periodic[axis] { index.rem_euclid(self.layout.dims.array()[axis] as isize) } else { index })
+            as usize
+    }
+
+    /// Indices along x of the cells in a row, with their rooms. `None` if the row has none.
+    fn row<'a>(
+        &self,
+        [j, k]: [usize; 2],
+        rooms: &'a [f32],
+    ) -> Option<(impl Iterator<Item = usize>, &'a [f32])> {
+        let [y, z] = [self.number(1, j)?, self.number(2, k)?];
+        let [nx, ny, _] = self.count;
+        Some(((0..nx).map(|x| self.index(0, x)), &rooms[(z * ny + y) * nx..][..nx]))
+    }
+
+    /// The share of a cell that counts.
+    fn share(&self, at: [usize; 3]) -> f32 {
+        let apart = |axis: usize| {
+            let (apart, length) =
+                (at[axis] as f32 - self.middle[axis], self.layout.dims.array()[axis] as f32);
             if self.periodic[axis] { apart - length * (apart / length).round() } else { apart }
         };
-        let far = self.radius + REACH[1];
-        let aside = apart(j, 1).powi(2) + apart(k, 2).powi(2);
-        if aside >= far * far {
-            return;
+        let distance = (apart(0).powi(2) + (apart(1).powi(2) + apart(2).powi(2))).sqrt();
+        ((self.radius + REACH[1] - distance) / (REACH[1] - REACH[0])).clamp(0.0, 1.0)
+    }
+
+    /// Finds by how much scalar `c` of each cell in the slab may grow, or shrink.
+    fn find_rooms(
+        &self,
+        flags: &[u8],
+        scalars: &[[f32; 4]],
+        (c, grows): (usize, bool),
+        rooms: &mut Vec<f32>,
+    ) {
+        let [nx, ny, nz] = self.count;
+        let [low, high] = self.layout.cell_planes();
+        rooms[..nx * ny * nz].par_chunks_mut((nx * ny).max(1)).enumerate().for_each(|(z, rooms)| {
+            let k = self.index(2, z);
+            if !(low..high).contains(&k) {
+                return;
+            }
+            for (n, room) in rooms.iter_mut().enumerate() {
+                let at = [self.index(0, n % nx), self.index(1, n / nx), k];
+                let share = self.share(at);
+                *room = if share > 0.0 { share * self.room(flags, scalars, (c, grows), at) } else { 0.0 };
+            }
+        });
+    }
+
+    /// The distance from the value of a cell to the greatest or least one of its neighbours in the air.
+    fn room(&self, flags: &[u8], scalars: &[[f32; 4]], (c, grows): (usize, bool), at: [usize; 3]) -> f32 {
+        let (n, strides) = (self.layout.dims.array(), self.layout.strides());
+        let here = self.layout.at(at[0] as isize, at[1] as isize, at[2] as isize);
+        if flags[here] & SOLID != 0 {
+            return 0.0;
         }
-        for i in 0..n[0] {
-            let distance = (apart(i, 0).powi(2) + aside).sqrt();
-            if distance < far {
-                let share = ((far - distance) / (REACH[1] - REACH[0])).min(1.0);
-                f(i, share);
+        let own = scalars[here][c];
+        let mut extreme = own;
+        let mut see = |neighbour: usize, face: usize, axis: usize| {
+            if flags[face] & CLOSED << axis == 0 && flags[neighbour] & SOLID == 0 {
+                let value = scalars[neighbour][c];
+                extreme = if grows { extreme.max(value) } else { extreme.min(value) };
+            }
+        };
+        for axis in 0..3 {
+            let across = (n[axis] - 1) * strides[axis];
+            match at[axis] {
+                0 if self.periodic[axis] => see(here + across, here, axis),
+                0 => {}
+                _ => see(here - strides[axis], here, axis),
+            }
+            match at[axis] + 1 {
+                next if next < n[axis] => see(here + strides[axis], here + strides[axis], axis),
+                _ if self.periodic[axis] => see(here - across, here - across, axis),
+                _ => {}
             }
         }
+        (extreme - own).abs()
     }
 }
 

@@ -206,8 +206,9 @@ impl Solver {
         };
         let floats = if config.detail == 1 { floats } else { floats - 4 };
         (layout.size() * floats * size_of::<f32>() + of_detail + Projector::memory(config.projection, solids, config.dims)
-            // Cell flags at both ends of a step, and the nearest solid of each cell.
-            + if solids { 4 * layout.size() } else { 0 }) as u64
+            // Cell flags at both ends of a step, the nearest solid of each cell, and by how much the smoke there may change.
+            + if solids { 4 * layout.size() + if config.detail == 1 { 4 * layout.size() } else { 0 } } else { 0 })
+            as u64
     }
 
     /// Memory that turbulence takes besides [`memory`](Self::memory) \[bytes\].

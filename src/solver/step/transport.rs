@@ -275,7 +275,10 @@ impl SmokeFields<'_> {
             obstacles.count_losses(decay, scalars);
             obstacles.put(decay, scalars);
             bricks.forget();
-            restore_around(walls.ranks(), &obstacles.scene(), obstacles.losses(), scalars, sums);
+            let mut rooms = std::mem::take(&mut obstacles.rooms);
+            let scene = (&obstacles.scene(), &obstacles.voxels.flags[..]);
+            restore_around(walls.ranks(), scene, obstacles.losses(), scalars, (&mut rooms, sums));
+            obstacles.rooms = rooms;
             let kept = measure::contents(*layout, walls.ranks(), scalars, sums);
             balance(*layout, walls.ranks(), after, kept, scalars, sums);
         }
