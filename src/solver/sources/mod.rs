@@ -2,6 +2,9 @@
 //!
 //! A source works in a [`Region`]. The covered share of each cell is computed when the sources are set (see
 //! [`cover`]); a step only adds along its rows.
+//!
+//! Emission is of second order in time: half of it is added before the smoke moves and half afterwards ([`Half`]), as the trapezoidal
+//! rule weighs the ends of an interval. The first half is larger by its decay in the step, so that the sums are exact.
 
 mod card;
 mod cloud;
@@ -21,11 +24,16 @@ pub use fill::{Fill, fill};
 pub use region::{Form, Region};
 pub use source_noise::{Noise, Pattern};
 
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
 use super::invalid_value::InvalidValue;
+use super::solids::SOLID;
 use super::storage::active_bricks::Bricks;
 use super::storage::ranks::Ranks;
 use super::storage::row_passes;
-use crate::grid::{Faces, GHOST};
+use crate::grid::{Faces, GHOST, Layout};
 
 /// Cells of one batch, whose noise is computed first.
 const RUN: usize = 256;
@@ -77,6 +85,36 @@ pub fn decayed_time(rate: f64, time: f64) -> f64 {
     if rate == 0.0 { time } else { -(-rate * time).exp_m1() / rate }
 }
 
+/// Largest decay or growth in a step, as its logarithm, up to which a part of the emission is added before it. Smoke that decays faster
+/// is no older than half of a step anyway, and what comes before the decay would be large.
+const MOST_DECAY: f64 = 2.0;
+
+/// Nodes and weights of the quadrature by Gauss and Legendre between 0 and 1.
+const QUADRATURE: [[f64; 2]; 4] = [
+    [0.069_431_844_202_973_71, 0.173_927_422_568_726_93],
+    [0.330_009_478_207_571_87, 0.326_072_577_431_273_07],
+    [0.669_990_521_792_428_1, 0.326_072_577_431_273_07],
+    [0.930_568_155_797_026_3, 0.173_927_422_568_726_93],
+];
+
+/// The parts of an emission, before and after the smoke moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Half {
+    /// Before the advection, the diffusion and the decay of the step.
+    First,
+    /// After them.
+    Second,
+}
+
+/// A part of the emission of 1/s in a step \[s\].
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Time for which it stands.
+    emitted: f64,
+    /// What is added for it.
+    added: f64,
+}
+
 /// An interval of time in which sources emit, and emissions decay.
 pub struct Span {
     /// Its beginning \[s\].
@@ -88,14 +126,33 @@ pub struct Span {
 }
 
 impl Span {
-    /// Computes the rest at the end of an emission of 1/s for the time `works` from `from` on: ∫ exp(−k (end − t)) dt.
-    fn left(&self, from: f64, works: f32) -> [f64; 4] {
-        let works = f64::from(works);
-        let rest = (self.time + f64::from(self.dt) - from - works).max(0.0);
+    /// Divides an emission of 1/s for the time `works` from `from` on. Both halves leave ∫ exp(−k (end − t)) dt at the end: at the
+    /// instant t the second one counts as t divides the interval, and the first one for the rest.
+    fn part(&self, half: Half, from: f64, works: f32) -> [Part; 4] {
+        let (dt, works) = (f64::from(self.dt), f64::from(works));
+        let rest = (self.time + dt - from - works).max(0.0);
         self.rates.map(|rate| {
             let rate = f64::from(rate);
             // Finite, and not 0: the emission is in proportion to it.
-            ((-rate * rest).exp() * decayed_time(rate, works)).clamp(1e-30 * works, 1e30)
+            let left = ((-rate * rest).exp() * decayed_time(rate, works)).clamp(1e-30 * works, 1e30);
+            if (rate * dt).abs() > MOST_DECAY {
+                return match half {
+                    Half::First => Part { emitted: 0.0, added: 0.0 },
+                    Half::Second => Part { emitted: works, added: left },
+                };
+            }
+            let share = |to_end: f64| (to_end / dt).clamp(0.0, 1.0);
+            let first = |to_end: f64| share(to_end) * (-rate * to_end).exp();
+            let second = |to_end: f64| (1.0 - share(to_end)) * (-rate * to_end).exp();
+            let sum = |f: &dyn Fn(f64) -> f64| -> f64 {
+                QUADRATURE.iter().map(|[node, weight]| weight * f(rest + node * works)).sum()
+            };
+            let [early, late] = [sum(&first), sum(&second)];
+            let (before, left) = (share(rest + 0.5 * works), left / (early + late));
+            match half {
+                Half::First => Part { emitted: before * works, added: early * left * (rate * dt).exp() },
+                Half::Second => Part { emitted: (1.0 - before) * works, added: late * left },
+            }
         })
     }
 }
@@ -116,6 +173,43 @@ struct CoveredSource {
     /// Covered faces, for sources that move the air.
     faces: Option<[Cover; 3]>,
     pattern: Option<Pattern>,
+    /// Noise of the last instant: both halves of an emission have the same.
+    factors: Mutex<Factors>,
+}
+
+/// The noise of a source at an instant \[s\], for each plane of its cover; no planes without noise.
+struct Factors {
+    time: f64,
+    planes: Vec<Vec<f32>>,
+}
+
+impl Factors {
+    fn new(cells: &Cover) -> Self {
+        let in_plane = |k| (cells.js[0]..cells.js[1]).map(|j| cells.row(j, k).weights.len()).sum();
+        let planes = (cells.ks[0]..cells.ks[1]).map(|k| vec![1.0; in_plane(k)]);
+        Self { time: f64::NAN, planes: planes.collect() }
+    }
+
+    /// Computes the noise of the planes of a slab.
+    fn set_time(&mut self, layout: Layout, cells: &Cover, pattern: &Pattern, time: f64) {
+        if self.time == time {
+            return;
+        }
+        self.time = time;
+        let [low, high] = layout.cell_planes().map(|k| k as isize);
+        self.planes.par_iter_mut().enumerate().for_each(|(n, factors)| {
+            let k = cells.ks[0] + n as isize;
+            let mut at = 0;
+            for j in (cells.js[0]..cells.js[1]).filter(|_| (low..high).contains(&k)) {
+                let run = cells.row(j, k);
+                let row = &mut factors[at..][..run.weights.len()];
+                for (part, factors) in row.chunks_mut(RUN).enumerate() {
+                    pattern.fill([(run.first + part * RUN) as isize, j, k], time, factors);
+                }
+                at += run.weights.len();
+            }
+        });
+    }
 }
 
 impl CoveredSource {
@@ -123,8 +217,12 @@ impl CoveredSource {
     fn new([smoke, air]: &[Grid; 2], source: Source, old: Option<Self>) -> Self {
         let (cells, faces) = old.map_or((None, None), |old| (Some(old.cells), old.faces));
         let region = &source.region;
+        let cells = cells.unwrap_or_else(|| Cover::cells(smoke, region));
+        let none = Factors { time: f64::NAN, planes: vec![] };
+        let factors = source.noise.map_or(none, |_| Factors::new(&cells));
         Self {
-            cells: cells.unwrap_or_else(|| Cover::cells(smoke, region)),
+            factors: Mutex::new(factors),
+            cells,
             faces: source.velocity.map(|_| faces.unwrap_or_else(|| Cover::faces(air, region))),
             pattern: source.noise.map(|noise| Pattern::new(noise, smoke)),
             source,
@@ -169,37 +267,47 @@ impl Sources {
         self.list.iter().filter_map(|s| s.velocity).flatten().fold(0.0, |a: f32, b| a.max(b.abs()))
     }
 
-    /// Adds the rest of the emission at the end of `span`; no value exceeds `limit`. Additions to the cells `inside` solids do not count.
+    /// Whether a source emits in `span`.
+    pub fn emit_in(&self, span: &Span) -> bool {
+        self.list.iter().any(|source| {
+            source.rate != [0.0; 4] && working(source.start, source.stop, span.time, span.dt).1 > 0.0
+        })
+    }
+
+    /// Adds a `half` of the emission in `span`; no value exceeds `limit`. Cells inside solids, which have [`SOLID`] among their `flags`, get
+    /// none. `partials` is scratch for each plane of cells.
     pub fn emit(
         &self,
-        span: &Span,
+        (span, half): (&Span, Half),
         limit: f32,
-        scalars: &mut [[f32; 4]],
-        (inside, bricks, ranks): (&[u32], &mut Bricks, &Ranks),
+        (scalars, flags): (&mut [[f32; 4]], Option<&[u8]>),
+        (bricks, ranks, partials): (&mut Bricks, &Ranks, &mut [[f64; 4]]),
     ) -> Emission {
-        let (mut total, grid) = (Emission::default(), &self.grids[0]);
-        for CoveredSource { source, cells, pattern, .. } in &self.covered {
+        let (mut total, layout) = (Emission::default(), self.grids[0].layout);
+        for CoveredSource { source, cells, pattern, factors, .. } in &self.covered {
             let (from, works) = working(source.start, source.stop, span.time, span.dt);
             if works > 0.0 && source.rate != [0.0; 4] {
-                let left = span.left(from, works);
-                let amount = [0, 1, 2, 3].map(|c| source.rate[c] * left[c] as f32);
-                let noise = pattern.as_ref().map(|pattern| (pattern, from + 0.5 * f64::from(works)));
-                let mut added = [0.0; 4];
-                let mut add_outside = |sign: f64, scalars: &[[f32; 4]]| {
-                    add_held(grid, ranks, cells, sign, scalars, &mut added);
-                    add_cells(ranks, inside, -sign, scalars, &mut added);
-                };
-                add_outside(-1.0, scalars);
-                for_cells(grid, cells, noise, scalars, |cell, shares, factor| {
+                let part = span.part(half, from, works);
+                let amount = [0, 1, 2, 3].map(|c| source.rate[c] * part[c].added as f32);
+                let mut factors = factors.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(pattern) = pattern {
+                    factors.set_time(layout, cells, pattern, from + 0.5 * f64::from(works));
+                }
+                let change = |cell: &mut [f32; 4], shares: [f32; 4], factor: f32, sum: &mut [f64; 4]| {
                     for c in 0..4 {
                         // A negative emission stops at no smoke.
                         let least = if c < 3 { cell[c].min(0.0) } else { -limit };
-                        cell[c] = (cell[c] + factor * shares[c] * amount[c]).clamp(least.max(-limit), limit);
+                        let after =
+                            (cell[c] + factor * shares[c] * amount[c]).clamp(least.max(-limit), limit);
+                        sum[c] += f64::from(after) - f64::from(cell[c]);
+                        cell[c] = after;
                     }
-                });
-                add_outside(1.0, scalars);
-                for c in 0..4 {
-                    let emitted = added[c] * (f64::from(works) / left[c]);
+                };
+                add_to_cells(layout, (cells, &factors.planes), (scalars, flags), partials, change);
+                ranks.gather(partials, 1);
+                let added = partials.iter().fold([0.0; 4], |a, b| [0, 1, 2, 3].map(|c| a[c] + b[c]));
+                for c in (0..4).filter(|&c| part[c].added > 0.0) {
+                    let emitted = added[c] * (part[c].emitted / part[c].added);
                     total.emitted[c] += emitted;
                     total.faded[c] += emitted - added[c];
                 }
@@ -220,25 +328,37 @@ impl Sources {
     }
 }
 
-/// Adds `sign` times the contents of the covered cells to `sum`, plane after plane through all ranks.
-fn add_held(grid: &Grid, ranks: &Ranks, cover: &Cover, sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
-    let [low, high] = grid.layout.cell_planes();
-    ranks.in_turn(sum, |sum| {
-        cover.each_row(|xs, j, k| {
-            if (low..high).contains(&k) {
-                for cell in &scalars[grid.layout.start(j, k)..][xs] {
-                    (0..4).for_each(|c| sum[c] += sign * f64::from(cell[c]));
+/// Calls `change(cell, shares, factor, sum)` for each covered cell outside solids, with one sum for each plane of cells. Without factors
+/// they are 1.
+fn add_to_cells(
+    layout: Layout,
+    (cover, factors): (&Cover, &[Vec<f32>]),
+    (scalars, flags): (&mut [[f32; 4]], Option<&[u8]>),
+    partials: &mut [[f64; 4]],
+    change: impl Fn(&mut [f32; 4], [f32; 4], f32, &mut [f64; 4]) + Sync,
+) {
+    let [low, high] = layout.cell_planes();
+    let planes = scalars[layout.span([low as isize, high as isize])].par_chunks_mut(layout.plane);
+    planes.zip(&mut partials[low..high]).enumerate().for_each(|(n, (plane, sum))| {
+        let k = (low + n) as isize;
+        *sum = [0.0; 4];
+        if !(cover.ks[0]..cover.ks[1]).contains(&k) {
+            return;
+        }
+        let (factors, mut at) = (factors.get((k - cover.ks[0]) as usize), 0);
+        for j in cover.js[0]..cover.js[1] {
+            let run = cover.row(j, k);
+            let first = layout.at(run.first as isize, j, k);
+            let cells = &mut plane[first % layout.plane..][..run.weights.len()];
+            let flags = flags.map(|flags| &flags[first..][..run.weights.len()]);
+            let factors = factors.map(|factors| &factors[at..][..run.weights.len()]);
+            at += run.weights.len();
+            for (n, cell) in cells.iter_mut().enumerate() {
+                let factor = factors.map_or(1.0, |factors| factors[n]);
+                if flags.is_none_or(|flags| flags[n] & SOLID == 0) {
+                    change(cell, run.shares(n), factor, sum);
                 }
             }
-        });
-    });
-}
-
-/// Adds `sign` times the contents of `cells` to `sum`, those of one rank after another.
-fn add_cells(ranks: &Ranks, cells: &[u32], sign: f64, scalars: &[[f32; 4]], sum: &mut [f64; 4]) {
-    ranks.in_turn(sum, |sum| {
-        for &at in cells {
-            (0..4).for_each(|c| sum[c] += sign * f64::from(scalars[at as usize][c]));
         }
     });
 }

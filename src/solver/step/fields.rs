@@ -21,7 +21,7 @@ use crate::solver::project::{Cuts, Projector};
 use crate::solver::sides::GhostRules;
 use crate::solver::sides::profile::Profile;
 use crate::solver::solids::Obstacles;
-use crate::solver::sources::{Emission, Sources, Span};
+use crate::solver::sources::{Emission, Half, Sources, Span};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
@@ -455,20 +455,32 @@ impl Fields {
         measured
     }
 
-    /// Adds the emission of the sources between `time` and `time + dt` outside solids, less its decay meanwhile at `rates` \[1/s\].
-    pub fn emit(&mut self, sources: &Sources, time: f64, dt: f32, rates: [f32; 4]) {
-        let SmokeFields { layout, walls, scalars, bricks, obstacles, .. } = self.smoke();
-        let own = layout.own();
-        let inside = obstacles.as_ref().map_or(&[][..], |obstacles| &obstacles.voxels.inside);
-        let [first, end] =
-            [own.start, own.end].map(|from| inside.partition_point(|&at| (at as usize) < from));
-        let span = Span { time, dt, rates };
-        let Emission { emitted, faded } =
-            sources.emit(&span, SCALAR_LIMIT, scalars, (&inside[first..end], bricks, walls.ranks()));
-        (0..4).for_each(|c| self.budget.emitted[c] += emitted[c]);
-        (0..4).for_each(|c| self.budget.faded[c] += faded[c]);
-        self.empty_solids();
-        self.fill_scalars();
+    /// Adds a half of the emission of the sources in `span` outside solids, less its decay.
+    pub fn emit(&mut self, sources: &Sources, span: &Span, half: Half) {
+        let emits = sources.emit_in(span);
+        if emits {
+            let SmokeFields { walls, scalars, bricks, obstacles, sums, budget, .. } = self.smoke();
+            let flags = obstacles.as_ref().map(|obstacles| &obstacles.voxels.flags[..]);
+            let Emission { emitted, faded } =
+                sources.emit((span, half), SCALAR_LIMIT, (scalars, flags), (bricks, walls.ranks(), sums));
+            for c in 0..4 {
+                budget.emitted[c] += emitted[c];
+                budget.faded[c] += faded[c];
+                if let Some(held) = &mut budget.held {
+                    held[c] += emitted[c] - faded[c];
+                }
+            }
+        }
+        // The sweeps know the sides themselves; only traces around solids read the ghosts.
+        let reads_ghosts = self.sweeps.is_none() || self.obstacles.is_some();
+        match half {
+            Half::First if emits && reads_ghosts => self.fill_scalars(),
+            Half::First => {}
+            Half::Second => {
+                self.empty_solids();
+                self.fill_scalars();
+            }
+        }
     }
 
     /// Temperature excess without buoyancy \[K\]. A mean is taken over the air: cells inside solids do not

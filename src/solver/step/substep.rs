@@ -8,7 +8,7 @@ use crate::solver::config::{Config, Integrator, Params, SPEED_LIMIT};
 use crate::solver::forces::Forces;
 use crate::solver::forces::external::{Accelerated, External};
 use crate::solver::solver_error::SolverError;
-use crate::solver::sources::{Sources, decayed_time};
+use crate::solver::sources::{Half, Sources, Span, decayed_time};
 use crate::solver::step_stats::{Stage, StepStats};
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::ranks::Ranks;
@@ -55,11 +55,12 @@ impl Substep<'_> {
         Ok(())
     }
 
-    /// Advection, diffusion, sources, forces, projection.
+    /// Half of the sources, advection, diffusion, the other half of the sources, forces, projection.
     fn advance(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
         let Self { config, params, time, dt, .. } = *self;
         let (steps, area) = (dt / config.h, config.h * config.h);
         let cfl = clock.record_cfl(steps * clock.stats.max_speed);
+        self.emit(Half::First, fields, clock)?;
         fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
         clock.check_cancelled()?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
@@ -70,7 +71,7 @@ impl Substep<'_> {
         fields.diffuse_scalars(params, dt / area, (WHOLE, decay(params, dt)), clock.halt);
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
-        self.emit(fields, clock)?;
+        self.emit(Half::Second, fields, clock)?;
         self.force(fields, time, dt, 0.0, false, clock)?;
         self.project(fields, [0.0, config.h / dt], clock)
     }
@@ -87,7 +88,9 @@ impl Substep<'_> {
         let ambient = fields.ambient(params);
         fields.correct(&body_forces(params, ambient, dt, config.h), self.external, time, config.h);
         let ahead = fields.ahead();
-        clock.check_cancelled()?;
+        clock.lap(Stage::AdvectVelocity)?;
+        // The forces before the advection act on the smoke at the beginning.
+        self.emit(Half::First, fields, clock)?;
         fields.move_solids(time + f64::from(dt), [dt; 2]);
         clock.lap(Stage::AdvectVelocity)?;
         // The conservative sweeps read the advecting velocity itself.
@@ -100,7 +103,7 @@ impl Substep<'_> {
         fields.diffuse_scalars(params, dt / area, (WHOLE, decay(params, dt)), clock.halt);
         fields.diffuse_velocity(params.viscosity * dt / area, WHOLE, clock.halt);
         clock.lap(Stage::Diffuse)?;
-        self.emit(fields, clock)?;
+        self.emit(Half::Second, fields, clock)?;
         self.force(fields, time, dt, ahead, true, clock)?;
         let share = fields.pressure_share(dt, config.h);
         self.project(fields, share, clock)?;
@@ -116,6 +119,7 @@ impl Substep<'_> {
         let Self { config, params, time, dt, .. } = *self;
         let steps = dt / config.h;
         let cfl = clock.record_cfl(steps * clock.stats.max_speed);
+        self.emit(Half::First, fields, clock)?;
         let has_solids = fields.obstacles.is_some();
         if has_solids || fields.needs_trace(config.advection) {
             fields.trace(AdvectingVelocity::Present, steps, config.trace, clock.halt);
@@ -127,7 +131,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, dt / (config.h * config.h), (WHOLE, decay(params, dt)), clock.halt);
         clock.lap(Stage::Diffuse)?;
-        self.emit(fields, clock)?;
+        self.emit(Half::Second, fields, clock)?;
         clock.stats.divergence_before = fields.measure().relative_divergence();
         Ok(())
     }
@@ -157,6 +161,7 @@ impl Substep<'_> {
         fields.reflect();
         clock.lap(Stage::Project)?;
 
+        self.emit(Half::First, fields, clock)?;
         // Decay between two halves of the diffusion is of second order already.
         fields.diffuse_scalars(params, half / area, (HALVES[0], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
@@ -169,7 +174,7 @@ impl Substep<'_> {
         clock.lap(Stage::AdvectScalars)?;
         fields.diffuse_scalars(params, half / area, (HALVES[1], [1.0; 4]), clock.halt);
         clock.lap(Stage::Diffuse)?;
-        self.emit(fields, clock)?;
+        self.emit(Half::Second, fields, clock)?;
 
         fields.extrapolate_reflected();
         fields.trace(AdvectingVelocity::Reflected, 0.5 * steps, config.trace, clock.halt);
@@ -187,8 +192,9 @@ impl Substep<'_> {
         self.project(fields, [1.0, config.h / dt], clock)
     }
 
-    fn emit(&self, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
-        fields.emit(self.sources, self.time, self.dt, decay_rates(self.params));
+    fn emit(&self, half: Half, fields: &mut Fields, clock: &mut Clock) -> Result<(), SolverError> {
+        let span = Span { time: self.time, dt: self.dt, rates: decay_rates(self.params) };
+        fields.emit(self.sources, &span, half);
         clock.lap(Stage::Sources)
     }
 

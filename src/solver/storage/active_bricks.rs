@@ -95,11 +95,13 @@ impl Bricks {
         self.reached.fill(1);
     }
 
-    /// Marks cells `xs` of row (j, k) as possibly occupied since [`dilate`](Self::dilate).
+    /// Marks cells `xs` of row (j, k) as possibly occupied, before or after [`dilate`](Self::dilate).
     pub fn touch(&mut self, xs: Range<usize>, j: usize, k: usize) {
         if !xs.is_empty() {
-            let row = self.row(j, k);
-            self.reached[row][xs.start / EDGE..xs.end.div_ceil(EDGE)].fill(1);
+            let (row, bricks) = (self.row(j, k), xs.start / EDGE..xs.end.div_ceil(EDGE));
+            self.reached[row][bricks.clone()].fill(1);
+            let row = k * self.in_plane() + j / EDGE * self.count.nx;
+            self.planes[row..][bricks].fill(1);
         }
     }
 

@@ -437,12 +437,7 @@ impl Ranks {
         }
     }
 
-    /// Lets the ranks change `value` one after another, in ascending order. All ranks get the final value.
-    pub fn in_turn<T: Pod>(&self, value: &mut T, change: impl FnOnce(&mut T)) {
-        self.each_in_turn(std::slice::from_mut(value), |values| change(&mut values[0]));
-    }
-
-    /// As [`in_turn`](Self::in_turn), for several values.
+    /// Lets the ranks change `values` one after another, in ascending order. All ranks get the final values.
     pub fn each_in_turn<T: Pod>(&self, values: &mut [T], change: impl FnOnce(&mut [T])) {
         let Some(team) = &self.0 else { return change(values) };
         let (me, last) = (team.rank(), team.size() - 1);
@@ -624,9 +619,9 @@ mod tests {
     #[test]
     fn sums_are_added_in_the_order_of_the_ranks() {
         on_ranks(3, 12, false, |rank, ranks| {
-            let mut sum = 1.0f64;
-            ranks.in_turn(&mut sum, |sum| *sum = 10.0 * *sum + rank as f64);
-            assert_eq!(sum, 1012.0);
+            let mut sum = [1.0f64];
+            ranks.each_in_turn(&mut sum, |sum| sum[0] = 10.0 * sum[0] + rank as f64);
+            assert_eq!(sum, [1012.0]);
             let mut planes: Vec<u32> = vec![0; 13];
             let [low, high] = ranks.restrict(Layout::new(Dims::new([1, 1, 12]).unwrap())).cell_planes();
             (low..if high == 12 { 13 } else { high }).for_each(|k| planes[k] = k as u32);
