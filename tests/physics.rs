@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use common::{SCHEMES, advance, all, bits, cell, config, inert, noise};
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Force, ForceField, Inflow,
+    Advection, Ambient, BoundaryCondition, BoundaryConditions, Config, Dab, Force, ForceField, Form, Inflow,
     Integrator, Params, Region, SCALAR_LIMIT, Shape, Smoke, Solid, Solver, SolverError, Source, TimeControl,
 };
 
@@ -710,6 +710,33 @@ fn a_driven_source_moves_the_air() {
     let layout = solver.layout();
     let at = layout.at(12, 7, 12);
     assert!(solver.velocity()[1][at] > 1.0, "air in the source at {} m/s", solver.velocity()[1][at]);
+}
+
+/// A face covered in part took on that part of the velocity in each step, however short: half of a step doubled the push.
+#[test]
+fn a_thin_source_drives_the_air_alike_at_any_step() {
+    let closed = [BoundaryCondition::Closed; 2];
+    // Three tenths of a cell across a channel that closes upon itself.
+    let slab = Form::Body(Shape::Box { size: [0.3 / 24.0, 1.0, 1.0] });
+    let region = Region::new(slab, [8.0 / 24.0, 0.125, 0.125]);
+    for integrator in [Integrator::Trapezoid, Integrator::Projection, Integrator::Reflection] {
+        let speed = |steps: usize| {
+            let source = Source { velocity: Some([1.0, 0.0, 0.0]), ..Source::new(region.clone(), [0.0; 4]) };
+            let sides = [[BoundaryCondition::Periodic; 2], closed, closed];
+            let config = Config { integrator, ..config([24, 6, 6], 1.0 / 24.0, sides, Advection::default()) };
+            let mut solver = Solver::new(config, inert(), vec![source]).unwrap();
+            advance(&mut solver, 0.5 / steps as f32, steps);
+            solver.velocity()[0][solver.layout().at(4, 3, 3)]
+        };
+        let speeds = [12, 24, 48, 96].map(speed);
+        println!("{integrator:?}: {speeds:?}");
+        // Each step acts at its end: of first order.
+        let off = [0, 1, 2].map(|n| (speeds[n] / speeds[n + 1] - 1.0).abs());
+        assert!(
+            speeds[0] > 0.1 && off[0] < 0.1 && off[1] < 0.05 && off[2] < 0.025,
+            "{integrator:?}: {speeds:?}"
+        );
+    }
 }
 
 #[test]

@@ -340,7 +340,7 @@ fn source() -> Vec<Parameter> {
         number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),
         vector("source.#.velocity", "m/s", VELOCITY, Restarts)
             .upon(AIR)
-            .says("Velocity given to the air in it; absent: the source does not move the air."),
+            .says("Velocity given to the air in it; in a cell that it covers in part the air takes on that part of it in 1/24 s. Absent: the source does not move the air."),
         number("source.#.start", "s", INSTANT, Restarts).default("0").says("First instant of the emission."),
         number("source.#.stop", "s", LAST, Restarts).default("inf").says("Last instant."),
     ]

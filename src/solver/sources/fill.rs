@@ -51,6 +51,6 @@ pub fn fill(
         }
     });
     if let Some(target) = fill.velocity {
-        drive(air, &Cover::faces(air, &fill.region), target, velocity);
+        drive(air, &Cover::faces(air, &fill.region), (target, 1.0), velocity);
     }
 }

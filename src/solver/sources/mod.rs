@@ -85,6 +85,9 @@ pub fn decayed_time(rate: f64, time: f64) -> f64 {
     if rate == 0.0 { time } else { -(-rate * time).exp_m1() / rate }
 }
 
+/// Time in which the air on a partly covered face takes on the covered share of a source's velocity \[s\]: a step at 24 steps a second.
+const DRIVEN_IN: f32 = 1.0 / 24.0;
+
 /// Largest decay or growth in a step, as its logarithm, up to which a part of the emission is added before it. Smoke that decays faster
 /// is no older than half of a step anyway, and what comes before the decay would be large.
 const MOST_DECAY: f64 = 2.0;
@@ -317,12 +320,14 @@ impl Sources {
         total
     }
 
-    /// Gives the air inside the sources that work at `time` their velocities, of at most `limit` \[m/s\] along each axis.
-    pub fn drive(&self, time: f64, limit: f32, velocity: &mut Faces) {
+    /// Gives the air inside the sources that work between `time` and `time + dt` their velocities, of at most `limit` \[m/s\] along each
+    /// axis. A face of which they cover the share s approaches them by s in [`DRIVEN_IN`].
+    pub fn drive(&self, time: f64, dt: f32, limit: f32, velocity: &mut Faces) {
         for CoveredSource { source, faces, .. } in &self.covered {
-            let works = (f64::from(source.start)..f64::from(source.stop)).contains(&time);
-            if let (Some(target), Some(faces), true) = (source.velocity, faces, works) {
-                drive(&self.grids[1], faces, target.map(|x| x.clamp(-limit, limit)), velocity);
+            let (_, works) = working(source.start, source.stop, time, dt);
+            if let (Some(target), Some(faces), true) = (source.velocity, faces, works > 0.0) {
+                let target = target.map(|x| x.clamp(-limit, limit));
+                drive(&self.grids[1], faces, (target, works / DRIVEN_IN), velocity);
             }
         }
     }
@@ -389,13 +394,15 @@ fn for_cells(
     });
 }
 
-/// Moves the velocity of the covered faces towards `target`.
-fn drive(grid: &Grid, faces: &[Cover; 3], target: [f32; 3], velocity: &mut Faces) {
+/// Moves the velocity of the covered faces towards `target`, `times` times by the covered share.
+fn drive(grid: &Grid, faces: &[Cover; 3], (target, times): ([f32; 3], f32), velocity: &mut Faces) {
     for ((cover, field), target) in faces.iter().zip(velocity).zip(target) {
         row_passes::rows(grid.layout, field, [cover.js, cover.ks], |j, k, row| {
             let run = cover.row(j, k);
-            for (value, weight) in row[GHOST + run.first..].iter_mut().zip(run.weights) {
-                *value += weight * (target - *value);
+            for (value, &weight) in row[GHOST + run.first..].iter_mut().zip(run.weights) {
+                let by =
+                    if times == 1.0 || weight >= 1.0 { weight } else { 1.0 - (1.0 - weight).powf(times) };
+                *value += by * (target - *value);
             }
         });
     }

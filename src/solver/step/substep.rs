@@ -246,7 +246,7 @@ impl Substep<'_> {
             limit,
         };
         fields.relax(self.external, (from, dt), &by, in_place);
-        self.sources.drive(self.time, limit, &mut fields.velocity);
+        self.sources.drive(from, dt, limit, &mut fields.velocity);
         clock.lap(Stage::Forces)
     }
 
