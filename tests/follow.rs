@@ -3,12 +3,13 @@
 mod common;
 
 use std::io::Cursor;
+use std::sync::Arc;
 
 use common::bits;
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, BoundaryCondition, Config, Dab, Follow, Inflow, Integrator, Params, Region, Shape, Slip,
-    Solid, Solver, SolverError, Source, Turbulence,
+    Advection, BoundaryCondition, Config, Dab, Follow, Inflow, Integrator, Params, Profile, Region, Shape,
+    SideValues, Slip, Solid, Solver, SolverError, Source, Turbulence,
 };
 
 const H: f32 = 1.0 / 20.0;
@@ -353,4 +354,48 @@ fn a_box_over_a_warm_floor_grows_with_other_smoke_only() {
     // Without a source no smoke counts, and no side moves.
     let still = beside(BoundaryCondition::Open, Some(20.0), vec![]);
     assert_eq!([lengths(&still)[0], lengths(&still)[2]], [16, 16]);
+}
+
+/// Red smoke of 0.5 that comes in everywhere, or in waves.
+#[derive(Debug)]
+struct Incoming {
+    is_wave: bool,
+}
+
+impl SideValues for Incoming {
+    fn gives(&self, quantity: usize) -> bool {
+        quantity == 3
+    }
+
+    fn fill(&self, _: usize, time: f64, at: &[[f32; 3]], out: &mut [f32]) {
+        for (out, [_, y, _]) in out.iter_mut().zip(at) {
+            let wave = 0.25 + 0.125 * (8.0 * time as f32).sin() + 0.125 * (3.0 * y).cos();
+            *out = if self.is_wave { wave } else { 0.5 };
+        }
+    }
+}
+
+/// Smoke that a formula gives along a whole inflow grows with the box: the box grew at every step, up to its limit.
+#[test]
+fn a_box_does_not_grow_after_the_smoke_that_a_profile_gives_to_all_air_beside_it() {
+    let run = |incoming: Option<Incoming>| {
+        let mut config = config([32, 24, 32], [0; 3], true);
+        let red = if incoming.is_some() { 0.0 } else { 0.5 };
+        let air = Inflow { velocity: [2.0, 0.0, 0.0], scalars: [red, 0.0, 0.0, 0.0] };
+        config.sides[0][0] = BoundaryCondition::Inflow(air);
+        config.follow.limit = 200.0;
+        // Keeps the box open.
+        let mut solver = Solver::new(config, params(), vec![source(9.0)]).unwrap();
+        let profile = incoming.map(|values| Profile { axis: 0, end: 0, values: Arc::new(values) });
+        solver.set_profiles(profile.into_iter().collect()).unwrap();
+        advance(&mut solver, 24);
+        assert!(!solver.is_full());
+        solver.config().dims
+    };
+    let constant = run(None);
+    for is_wave in [false, true] {
+        let varying = run(Some(Incoming { is_wave }));
+        println!("{constant:?} with a constant, {varying:?} with a profile, waves: {is_wave}");
+        assert!(varying.cells() <= constant.cells() + constant.cells() / 2, "{varying:?} for {constant:?}");
+    }
 }

@@ -21,7 +21,7 @@ use crate::solver::{BoundaryCondition, BoundaryConditions, Config, InvalidValue,
 pub const QUANTITIES: usize = 7;
 
 /// The first of the scalars among them.
-const SCALARS: usize = 3;
+pub const FIRST_SCALAR: usize = 3;
 
 /// Points that one thread evaluates at once.
 const CHUNK: usize = 1024;
@@ -67,7 +67,7 @@ impl Profile {
         let takes = |quantity: usize| match config.sides[axis][end] {
             BoundaryCondition::Inflow(_) => true,
             // The one across the wall must be 0; `imbalance` finds another.
-            BoundaryCondition::NoSlip(_) if quantity < SCALARS => true,
+            BoundaryCondition::NoSlip(_) if quantity < FIRST_SCALAR => true,
             BoundaryCondition::NoSlip(_) | BoundaryCondition::Closed => quantity == QUANTITIES - 1 && is_held,
             _ => false,
         };
@@ -270,12 +270,12 @@ impl GhostRules {
                 matches!(self.sides()[axis][end], BoundaryCondition::Open | BoundaryCondition::Inflow(_));
             Some(if fixed { 0.0 } else { 1.0 })
         };
-        for table in self.tables().iter().filter(|table| table.quantity >= SCALARS) {
+        for table in self.tables().iter().filter(|table| table.quantity >= FIRST_SCALAR) {
             let (axis, end) = (table.profile.axis, table.profile.end);
             let is_inflow = matches!(self.sides()[axis][end], BoundaryCondition::Inflow(_));
             let factor = if is_inflow { 1.0 } else { 2.0 };
             for index in [[-1, -2], [n[axis], n[axis] + 1]][end] {
-                let channel = table.quantity - SCALARS;
+                let channel = table.quantity - FIRST_SCALAR;
                 table.each(layout, (index, lag), sign, |at, value| {
                     if layout.own().contains(&at) {
                         scalars[at][channel] += factor * value;
@@ -314,13 +314,13 @@ impl GhostRules {
 
     /// Returns true if red, green, blue or temperature (0 to 3) varies on the side at this end of an axis.
     pub fn gives_scalar(&self, [axis, end]: [usize; 2], channel: usize) -> bool {
-        self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == SCALARS + channel)
+        self.tables().iter().any(|table| table.is_at(axis, end) && table.quantity == FIRST_SCALAR + channel)
     }
 
     /// The varying part of a scalar on a side, at the cell with this index of the layout and at the share `lag` of a step before its end;
     /// 0 without a profile.
     pub fn varying_scalar(&self, [axis, end]: [usize; 2], channel: usize, (cell, lag): (usize, f32)) -> f32 {
-        let of = |table: &&Table| table.is_at(axis, end) && table.quantity == SCALARS + channel;
+        let of = |table: &&Table| table.is_at(axis, end) && table.quantity == FIRST_SCALAR + channel;
         self.tables().iter().find(of).map_or(0.0, |table| {
             let Layout { row, plane, .. } = self.layout();
             let index = [cell % row, cell % plane / row, cell / plane];
@@ -359,9 +359,10 @@ impl GhostRules {
     ) {
         let is_inflow = matches!(self.sides()[axis][end], BoundaryCondition::Inflow(_));
         let factor = if is_inflow { 1.0 } else { 2.0 };
-        for table in self.tables().iter().filter(|table| table.is_at(axis, end) && table.quantity >= SCALARS)
+        for table in
+            self.tables().iter().filter(|table| table.is_at(axis, end) && table.quantity >= FIRST_SCALAR)
         {
-            let channel = table.quantity - SCALARS;
+            let channel = table.quantity - FIRST_SCALAR;
             table.add_to_lines(range, varying, out, |out, value| out[channel] += factor * value);
         }
     }
@@ -370,7 +371,7 @@ impl GhostRules {
     pub fn varies(&self, component: Option<usize>, axis: usize) -> [bool; 2] {
         let concerns = |table: &Table| match component {
             Some(component) => table.quantity == component,
-            None => table.quantity >= SCALARS,
+            None => table.quantity >= FIRST_SCALAR,
         };
         [0, 1].map(|end| self.tables().iter().any(|table| table.is_at(axis, end) && concerns(table)))
     }

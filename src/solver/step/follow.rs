@@ -7,7 +7,7 @@
 //!
 //! A warm floor and a smoky inflow grow with the box and feed all of it, so their own smoke and heat would
 //! let the box grow at every step without end. Along their edges the scalars never exceed the value of the
-//! side. So only scalars above that value count as contents there.
+//! side. So only scalars above that value count as contents there. If the value varies, the greatest one near the edge counts.
 //!
 //! With several ranks, each finds the contents of its slab, and all decide by the contents of the whole box.
 //! A box that would become too thin for the ranks ends the run.
@@ -19,6 +19,7 @@ use super::distribution::refuse_thin_box;
 use crate::grid::Dims;
 use crate::room;
 use crate::simd::{Simd, each_level, greatest};
+use crate::solver::sides::profile::{FIRST_SCALAR, Profile};
 use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::{BoundaryCondition, Config, Follow, Solid, SolverError};
 
@@ -57,10 +58,23 @@ pub fn check(config: &Config) -> Result<(), SolverError> {
     Ok(())
 }
 
-/// For growth along each axis, the greatest red, green, blue and temperature excess that sides across the other axes give to all air
-/// beside them. Profiles count as 0: they vary and may be zero in places.
-fn given(config: &Config, conduction: f32) -> [[f32; 4]; 3] {
-    let mut given = [[0.0f32; 4]; 3];
+/// Instants at which a profile is evaluated.
+const INSTANTS: usize = 32;
+
+/// Distance between cells at which a profile is evaluated.
+const STRIDE: usize = 3;
+
+/// Factor on the greatest value of a profile that is found: it may be greater between these instants and cells.
+const BETWEEN: f32 = 1.05;
+
+/// The time for which air stays in the box, as a multiple of that at the speed of the inflow.
+const SLOWER: f64 = 2.0;
+
+/// For growth at the low and the high side of each axis, the greatest red, green, blue and temperature excess that sides across the other
+/// axes give to all air beside them. A profile counts with its values near the side that would move, now and while the air of the box
+/// came in.
+fn given(config: &Config, conduction: f32, profiles: &[Profile], time: f64) -> [[[f32; 4]; 2]; 3] {
+    let mut given = [[[0.0f32; 4]; 2]; 3];
     for (axis, end) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1)]) {
         let from_side = match (config.sides[axis][end], config.held[axis][end]) {
             (BoundaryCondition::Inflow(inflow), _) => inflow.scalars,
@@ -68,10 +82,66 @@ fn given(config: &Config, conduction: f32) -> [[f32; 4]; 3] {
             _ => [0.0; 4],
         };
         for other in (0..3).filter(|&other| other != axis) {
-            (0..4).for_each(|c| given[other][c] = given[other][c].max(from_side[c].abs()));
+            for given in &mut given[other] {
+                (0..4).for_each(|c| given[c] = given[c].max(from_side[c].abs()));
+            }
+        }
+    }
+    for (profile, c) in profiles.iter().flat_map(|profile| (0..4).map(move |c| (profile, c))) {
+        let side = &config.sides[profile.axis][profile.end];
+        let acts = matches!(side, BoundaryCondition::Inflow(_)) || conduction > 0.0;
+        if !acts || !profile.values.gives(FIRST_SCALAR + c) {
+            continue;
+        }
+        for (other, end) in (0..3).flat_map(|other| [(other, 0), (other, 1)]) {
+            if other != profile.axis && config.sides[other][end] == BoundaryCondition::Open {
+                let most = greatest_given(config, (profile, FIRST_SCALAR + c), (other, end), time);
+                given[other][end][c] = given[other][end][c].max(most);
+            }
         }
     }
     given
+}
+
+/// The greatest magnitude of a `quantity` of a profile in the cells near the side at `end` of the axis `along`.
+fn greatest_given(
+    config: &Config,
+    (profile, quantity): (&Profile, usize),
+    (along, end): (usize, usize),
+    time: f64,
+) -> f32 {
+    let (n, h, corner) = (config.dims.array(), config.h, config.corner());
+    let speed = match &config.sides[profile.axis][profile.end] {
+        // A profile of the velocity leaves it 0.
+        BoundaryCondition::Inflow(air) => air.velocity[profile.axis].abs(),
+        _ => 0.0,
+    };
+    let length = f64::from(n[profile.axis] as f32 * h);
+    // Infinite at rest.
+    let since = (time - SLOWER * length / f64::from(speed)).max(0.0);
+    let deep = (config.follow.margin + 2 * EDGE).min(n[along]);
+    let near = if end == 0 { 0..deep } else { n[along] - deep..n[along] };
+    let across = 3 - along - profile.axis;
+    let middle = |axis: usize, cell: usize| corner[axis] + (cell as f32 + 0.5) * h;
+    let lines: Vec<usize> = near.step_by(STRIDE).collect();
+    let of_line = |&line: &usize| {
+        let mut at = [corner[profile.axis] + (profile.end * n[profile.axis]) as f32 * h; 3];
+        at[along] = middle(along, line);
+        let points: Vec<[f32; 3]> = (0..n[across])
+            .step_by(STRIDE)
+            .map(|cell| {
+                at[across] = middle(across, cell);
+                at
+            })
+            .collect();
+        let mut values = vec![0.0; points.len()];
+        (0..INSTANTS).fold(0.0f32, |most, n| {
+            let instant = time + (since - time) * n as f64 / (INSTANTS - 1) as f64;
+            profile.values.fill(quantity, instant, &points, &mut values);
+            values.iter().fold(most, |most, value| most.max(value.abs()))
+        })
+    };
+    BETWEEN * lines.par_iter().map(of_line).reduce(|| 0.0, f32::max)
 }
 
 /// First cell along each axis, and the one after the last, counted from the origin of the coordinates. Along an axis without contents
@@ -99,6 +169,15 @@ const EMPTY: Sides = [[i32::MAX, i32::MIN]; 3];
 /// The smallest sides around both.
 fn around(a: Sides, b: Sides) -> Sides {
     [0, 1, 2].map(|axis| [a[axis][0].min(b[axis][0]), a[axis][1].max(b[axis][1])])
+}
+
+/// Contents along an axis. If they count at one side only, the other side of the box stays.
+fn only_one_end([low, high]: [i32; 2], now: [i32; 2], margin: i32) -> [i32; 2] {
+    match [low == i32::MAX, high == i32::MIN] {
+        [false, true] => [low, low.max(now[1] - margin)],
+        [true, false] => [high.min(now[0] + margin), high],
+        _ => [low, high],
+    }
 }
 
 /// Change of the box before a step.
@@ -273,7 +352,7 @@ impl Solver {
     /// Sides of the bricks with smoke or heat.
     fn contents(&mut self) -> Option<Sides> {
         let ranks = self.ranks().clone();
-        let given = given(&self.config, self.params.conduction);
+        let given = given(&self.config, self.params.conduction, &self.profiles, self.stats.time);
         let Self { fields, following, config, .. } = self;
         let layout = fields.smoke_layout();
         let [low, high] = layout.cell_planes();
@@ -296,26 +375,29 @@ impl Solver {
         let [smoke, heat] =
             [least * most[0], COOLEST * least * most[1]].map(|least| least.max(f32::MIN_POSITIVE));
         let least = [smoke, smoke, smoke, heat];
-        // Along each axis.
-        let least = given.map(|given| [0, 1, 2, 3].map(|c| least[c].max((1.0 + OVERSHOOT) * given[c])));
+        // At each side.
+        let least = given
+            .map(|ends| ends.map(|given| [0, 1, 2, 3].map(|c| least[c].max((1.0 + OVERSHOOT) * given[c]))));
         let finer = config.detail as i32;
         // A brick between two slabs is occupied if either part of it is.
         let sides = following.greatest.iter().enumerate().map(|(n, greatest)| {
             let brick = [n % count[0], n / count[0] % count[1], n / (count[0] * count[1])];
             [0, 1, 2].map(|a| {
-                if (0..4).all(|c| greatest[c] <= least[a][c]) {
-                    return EMPTY[a];
-                }
                 let low = brick[a] as i32 * BRICK;
                 let high = (low + BRICK).min(layout.dims.array()[a] as i32);
-                [
+                let ends = [
                     config.origin[a] + low.div_euclid(finer),
                     config.origin[a] + (high + finer - 1).div_euclid(finer),
-                ]
+                ];
+                let is_empty = |end: usize| (0..4).all(|c| greatest[c] <= least[a][end][c]);
+                [0, 1].map(|end| if is_empty(end) { EMPTY[a][end] } else { ends[end] })
             })
         });
         let sides = sides.fold(EMPTY, around);
-        ranks.around((sides != EMPTY).then_some(sides))
+        let now = super::follow::sides(config);
+        let margin = config.follow.margin as i32;
+        let found = ranks.around((sides != EMPTY).then_some(sides));
+        found.map(|found| [0, 1, 2].map(|a| only_one_end(found[a], now[a], margin)))
     }
 }
 
