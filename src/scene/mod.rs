@@ -162,6 +162,20 @@ impl Scene {
         .collect()
     }
 
+    /// Returns the forces without an effect, each with the reason.
+    pub fn idle_forces(&self) -> Vec<String> {
+        let Self { config, params, forces, .. } = self;
+        let lifts = params.heat_buoyancy != 0.0 || params.smoke.iter().any(|smoke| smoke.buoyancy != 0.0);
+        let reasons = [
+            (config.frozen && !forces.is_empty(), "[[force]]: solver.flow is \"frozen\", so no force acts"),
+            (
+                !config.frozen && lifts && params.up == [0.0; 3],
+                "fluid.up is 0, so heat and smoke do not rise, whatever their buoyancy",
+            ),
+        ];
+        reasons.into_iter().filter(|(is_idle, _)| *is_idle).map(|(_, why)| why.to_owned()).collect()
+    }
+
     /// Returns the size of the box \[m\].
     pub fn extent(&self) -> [f32; 3] {
         self.config.dims.array().map(|n| n as f32 * self.config.h)
@@ -190,6 +204,7 @@ impl Scene {
         for wall in self.idle_walls() {
             tracing::warn!("{wall}; raise it, or leave the temperature out");
         }
+        self.idle_forces().iter().for_each(|why| tracing::warn!("{why}"));
         let mut solver = self.empty_solver_on(comm)?;
         if !self.initial.is_empty() {
             initial::fill(&mut solver, &self.initial)?;

@@ -21,7 +21,8 @@ pub fn resolve(
     let mut probes: Vec<Probe> = Vec::with_capacity(list.len());
     for read in list {
         let wrong = |span, message: String| text.problem(span, format!("probe.{message}"));
-        let taken = probes.iter().any(|probe| probe.name == *read.name.get_ref());
+        let mut others = probes.iter().map(|probe| probe.name.as_str());
+        let taken = others.find(|other| other.eq_ignore_ascii_case(read.name.get_ref()));
         check_name(read.name.get_ref(), taken).map_err(|message| wrong(read.name.span(), message))?;
         if read.fields.get_ref().is_empty() {
             return Err(wrong(read.fields.span(), "fields: name at least one field".into()));
@@ -48,11 +49,16 @@ pub fn resolve(
 /// Greatest length of a name: file systems take 255 characters, and a prefix and an extension are added.
 const LONGEST_NAME: usize = 100;
 
-/// Checks a name, which becomes part of a file name.
-fn check_name(name: &str, taken: bool) -> Result<(), String> {
+/// Checks a name, which becomes part of a file name. `taken` is the name of another probe, if it is the same but for the case of letters.
+fn check_name(name: &str, taken: Option<&str>) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if let Some(other) = taken.filter(|other| *other != name) {
+        return Err(format!(
+            "name: another probe is called `{other}`, and where file names do not tell `A` from `a` it has the same files; give one another name"
+        ));
+    }
     match name {
-        _ if taken => Err(format!("name: another probe is called `{name}` already")),
+        _ if taken == Some(name) => Err(format!("name: another probe is called `{name}` already")),
         "" => Err("name: a probe needs a name".into()),
         name if name.len() > LONGEST_NAME => Err(format!(
             "name: it has {} characters and becomes part of a file name; at most {LONGEST_NAME} are allowed",

@@ -176,6 +176,10 @@ fn invalid_scenes_are_refused_at_their_line() {
         ("[fluid]\nambient = nan", "fluid.ambient: NaN is out of range"),
         ("[initial]\nfields = 'none.npz'", "s.toml:2:10: initial.fields: cannot read none.npz"),
         (
+            "probe = [{ name = 'a', fields = ['u'], at = { point = [0, 0, 0] } }, { name = 'A', fields = ['u'], at = { point = [0, 0, 0] } }]",
+            "probe.name: another probe is called `a`, and",
+        ),
+        (
             "[[probe]]\nname = 'a/b'\nfields = ['u']\nat = { point = [0, 0, 0] }",
             "s.toml:2:8: probe.name: `a/b`",
         ),

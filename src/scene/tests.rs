@@ -39,6 +39,16 @@ fn the_empty_file_is_a_plume() {
 }
 
 #[test]
+fn forces_without_an_effect_are_named() {
+    let wind = "force=[{ wind = { acceleration = [1, 0, 0] } }]";
+    let told = |set: &[&str]| with("", set).idle_forces().concat();
+    assert_eq!(told(&[wind]), "");
+    assert!(told(&[wind, "solver.flow=frozen"]).contains("[[force]]: solver.flow is \"frozen\""));
+    assert!(told(&["fluid.up=[0, 0, 0]"]).contains("fluid.up is 0"));
+    assert_eq!(told(&["fluid.up=[0, 0, 0]", "fluid.heat_buoyancy=0"]), "");
+}
+
+#[test]
 fn documented_defaults_are_the_defaults() {
     assert!(documented()[0].lines().count() > 60);
     let documented = Scene::parse("empty", &documented()[0]).unwrap();
