@@ -140,13 +140,7 @@ impl Around {
     }
 
     /// Finds by how much scalar `c` of each cell in the slab may grow, or shrink.
-    fn find_rooms(
-        &self,
-        flags: &[u8],
-        scalars: &[[f32; 4]],
-        (c, grows): (usize, bool),
-        rooms: &mut Vec<f32>,
-    ) {
+    fn find_rooms(&self, flags: &[u8], scalars: &[[f32; 4]], (c, grows): (usize, bool), rooms: &mut [f32]) {
         let [nx, ny, nz] = self.count;
         let [low, high] = self.layout.cell_planes();
         rooms[..nx * ny * nz].par_chunks_mut((nx * ny).max(1)).enumerate().for_each(|(z, rooms)| {
