@@ -16,6 +16,7 @@ pub fn keys(scene: &Scene) -> Vec<String> {
         keys.push("render.camera.focus: render.camera.aperture is 0".into());
     }
     keys.extend(scene.idle_walls());
+    keys.extend(scene.idle_forces());
     keys.extend(sources(scene));
     keys.extend(patches(scene));
     keys.extend(solids(scene));
