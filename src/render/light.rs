@@ -24,6 +24,7 @@ mod forward_peak;
 mod gather;
 mod gathered;
 mod glow_blocks;
+mod intensities;
 mod lamps;
 mod last_flight;
 mod light_chunk;
@@ -32,6 +33,7 @@ mod nested_glow;
 mod ordinates;
 mod outside_rays;
 mod received;
+mod seen_blocks;
 mod sharpened;
 mod spline_rays;
 mod sun;
@@ -450,7 +452,7 @@ impl LightVolume {
 
     /// The same of light that smoke scatters, of glow and of lamps close by.
     pub(super) fn scattered_on_floor(&self, p: [f32; 3]) -> [f32; 3] {
-        self.within.scattered_on_surface(p, UP)
+        self.within.scattered_on_floor(p)
     }
 
     /// The depth of the smoke towards the sun at each point.

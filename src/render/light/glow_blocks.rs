@@ -13,13 +13,15 @@ use rayon::prelude::*;
 
 use super::extinction::Extinction;
 use super::gathered::{Gathered, SolidCubes};
+use super::intensities::{
+    DIRECTIONS, ITSELF, SLOTS, Slots, UNITS, axes_of, fade, in_direction, leaving, unit_of,
+};
 use super::nested_glow::{Glowing, emitted};
 use super::ordinates::MediumCubes;
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
-use crate::simd::{Simd, each_level};
 use crate::snapshot::Part;
 
 /// Most cells of the finest level; a finer snapshot has means over blocks of its cells instead.
@@ -33,13 +35,6 @@ const REACH: f32 = 1.0;
 const NEGLIGIBLE: f32 = 0.01;
 /// Steps for each edge of a cell or block: with one, a ray from the middle of a cell would pass between two.
 const FINENESS: f32 = 1.5;
-/// Directions to the neighbours of a cell, one of them to the cell itself, and the room for them in whole vectors.
-const DIRECTIONS: usize = 27;
-const SLOTS: usize = 32;
-/// Number of the direction to the cell itself.
-const ITSELF: usize = DIRECTIONS / 2;
-/// Shares of the length of a step to a face, an edge and a corner along each axis.
-const UNITS: [f32; 3] = [1.0, std::f32::consts::FRAC_1_SQRT_2, 0.577_350_26];
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -77,9 +72,6 @@ struct Level {
     numbers: Vec<u32>,
     blocks: Vec<Block>,
 }
-
-/// A value for each direction.
-type Slots = [f32; SLOTS];
 
 /// A cell that glows: the power that it sends for each colour \[W/sr\], and [`Block::tint`].
 struct GlowingCell {
@@ -176,6 +168,11 @@ impl GlowBlocks {
         self.like_cubes = self.smoke.iter().rposition(|smoke| smoke.edge < 1.1 * cubes.h).unwrap_or(0);
     }
 
+    /// The smoke on the finest grid of at most so many cells, without the forward peak, mean of all colours.
+    pub fn smoke(&self, most: usize) -> Option<&Extinction<1>> {
+        self.smoke.iter().find(|smoke| smoke.dims.cells() <= most)
+    }
+
     /// Whether there is any light.
     pub fn shines(&self) -> bool {
         self.levels.first().is_some_and(|level| !level.blocks.is_empty())
@@ -265,7 +262,7 @@ impl GlowBlocks {
             let ends = [REACH * edge, square.sqrt()];
             let [depth] = self.smoke[self.like_cubes].depth(block.place, unit, ends, FINENESS);
             let hidden = solids.depth(block.place, unit, ends[1]);
-            let sent = block.in_direction(unit);
+            let sent = in_direction(&block.towards, unit);
             // A block that has no finer ones may be close by: it is seen as large as half the sky.
             let near = if level == finest { 0.07 * edge * edge } else { 0.0 };
             let area = 4.0 * std::f32::consts::PI * (square + near);
@@ -518,32 +515,13 @@ fn whole(smoke: &Extinction<1>, corner: [usize; 3], parts: &[Option<&Block>; 8])
             let Some(other) = other else { continue };
             let (unit, square) = way(other.place, middle);
             let area = 4.0 * std::f32::consts::PI * (square + 0.07 * edge * edge);
-            let sent = other.in_direction(unit);
+            let sent = in_direction(&other.towards, unit);
             (0..3).for_each(|c| arrives[c] += sent[c] / area);
         }
         (0..3).for_each(|c| all.own[c] += extinction * arrives[c]);
     }
     all.own = all.own.map(|x| x / weight.max(1e-30));
     all
-}
-
-/// Share of the light of even smoke that leaves it along a way of an optical depth.
-fn leaving(depth: f32) -> f32 {
-    if depth < 1e-3 { 1.0 } else { (1.0 - exp(-depth)) / depth }
-}
-
-each_level! {
-    /// Takes from each direction what smoke of an optical depth hides, whose extinction has a tint.
-    fn fade(towards: &mut [Slots; 3], depth: &Slots, tint: &[f32; 3]) = fade_kernel;
-}
-
-#[inline(always)]
-fn fade_kernel<S: Simd>(_: S, towards: &mut [Slots; 3], depth: &Slots, tint: &[f32; 3]) {
-    for (towards, tint) in towards.iter_mut().zip(tint) {
-        for n in 0..SLOTS {
-            towards[n] *= exp(-depth[n] * tint);
-        }
-    }
 }
 
 /// Cubes of twice the edge.
@@ -575,23 +553,6 @@ impl Block {
     fn end_sums(&mut self, weight: f32) {
         [self.place, self.tint] = [self.place, self.tint].map(|of| of.map(|x| x / weight.max(1e-30)));
     }
-
-    /// Intensity in a direction.
-    fn in_direction(&self, unit: [f32; 3]) -> [f32; 3] {
-        let mut axes = [0, 1, 2];
-        axes.sort_by(|&a, &b| unit[b].abs().total_cmp(&unit[a].abs()));
-        let [most, middle, least] = axes.map(|a| unit[a].abs());
-        // The direction as a sum of a face's, an edge's and a corner's, each of length 1.
-        let weights = [most - middle, (middle - least) * std::f32::consts::SQRT_2, least * 3.0_f32.sqrt()];
-        let sum: f32 = weights.iter().sum();
-        let (mut direction, mut sent) = (ITSELF, [0.0; 3]);
-        for (a, weight) in axes.into_iter().zip(weights) {
-            let stride = [1, 3, 9][a];
-            direction = if unit[a] < 0.0 { direction - stride } else { direction + stride };
-            (0..3).for_each(|c| sent[c] += weight / sum * self.towards[c][direction]);
-        }
-        sent
-    }
 }
 
 /// The direction from one place to another, and the square of the distance.
@@ -600,15 +561,4 @@ fn way(from: [f32; 3], to: [f32; 3]) -> ([f32; 3], f32) {
     let square = way.iter().map(|x| x * x).sum::<f32>();
     let length = square.sqrt().max(1e-9);
     (way.map(|x| x / length), square)
-}
-
-/// Number of axes along which a direction leads.
-const fn axes_of(direction: usize) -> usize {
-    (direction % 3 != 1) as usize + (direction / 3 % 3 != 1) as usize + (direction / 9 != 1) as usize
-}
-
-/// Unit vector of a direction other than that to the cell itself.
-fn unit_of(direction: usize) -> [f32; 3] {
-    let unit = UNITS[axes_of(direction) - 1];
-    [direction % 3, direction / 3 % 3, direction / 9].map(|n| (n as f32 - 1.0) * unit)
 }

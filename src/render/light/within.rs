@@ -2,8 +2,9 @@
 //!
 //! Along fourteen ordinates the light of something small and bright would arrive as beams (ray effects: Lathrop 1968). So it is scattered by
 //! ordinates of its own, and its first and last flights are found with more directions (first and last collisions: Alcouffe, O'Dell and
-//! Brinkley 1990). In the cubes a sweep in many directions finds them (`light/last_flight.rs`). For the floor, also beside the box, and for
-//! walls the cubes are summed up along straight rays, in blocks whose edges grow with the distance (Barnes and Hut 1986).
+//! Brinkley 1990). In the cubes a sweep in many directions finds them (`light/last_flight.rs`). For walls, and around lamps for the floor, also
+//! beside the box, the cubes are summed up along straight rays, in blocks whose edges grow with the distance (Barnes and Hut 1986). Dense
+//! smoke around glow is seen by the floor as `light/seen_blocks.rs` has it.
 
 use rayon::prelude::*;
 
@@ -13,6 +14,7 @@ use super::glow_blocks::GlowBlocks;
 use super::last_flight::LastFlight;
 use super::nested_glow::NestedGlow;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
+use super::seen_blocks::{MOST_CELLS, SeenBlocks};
 use crate::grid::Dims;
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
@@ -43,6 +45,7 @@ pub(super) struct Within {
     pub shines: bool,
     flight: LastFlight,
     blocks: Blocks,
+    seen: SeenBlocks,
     solids: SolidCubes,
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
@@ -135,7 +138,12 @@ impl Within {
     ) {
         let dark = Outside::default();
         self.solids.update(medium);
+        self.blocks.levels.clear();
         self.blocks.fill(medium);
+        match self.glow.smoke(MOST_CELLS).filter(|_| self.glow.shines()) {
+            Some(smoke) => self.seen.fill(medium, smoke),
+            None => self.seen = SeenBlocks::default(),
+        }
         let floor = floor.map(|albedo| LitFloor::new(albedo, medium, &self.glow, &self.solids));
         self.solver.send(medium, &self.sources, &dark, &mut self.sent);
         let columns = self.build(medium, floor.as_ref());
@@ -167,16 +175,26 @@ impl Within {
 
     /// Makes blocks of what the cubes send, and of what a floor reflects of it and of glow: its radiance below each column.
     fn build(&mut self, medium: &MediumCubes, floor: Option<&LitFloor>) -> Vec<[f32; 3]> {
-        self.blocks.build(medium, &self.sent, &[]);
+        self.seen.load(medium, &self.sent);
+        let needs_blocks = !medium.walls.is_empty() || !self.glow.shines();
+        if needs_blocks {
+            self.blocks.build(medium, &self.sent, &[]);
+        }
         let Some(floor) = floor else { return Vec::new() };
-        let columns = floor.sent(|place| self.blocks.on_surface(place, UP));
-        self.blocks.build(medium, &self.sent, &columns);
+        let columns = floor.sent(|place| self.scattered_on_floor(place));
+        if needs_blocks {
+            self.blocks.build(medium, &self.sent, &columns);
+        }
         columns
     }
 
-    /// Radiance that a white surface sends of light that the cubes scatter or reflect, as far as nothing but smoke hides it.
-    pub fn scattered_on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
-        self.blocks.on_surface(place, normal)
+    /// Radiance that a white floor sends of light that smoke scatters and solids reflect.
+    pub fn scattered_on_floor(&self, place: [f32; 3]) -> [f32; 3] {
+        if !self.glow.shines() {
+            return self.blocks.on_surface(place, UP);
+        }
+        let smoke = self.seen.on_floor(place, &self.solids);
+        if self.blocks.levels.is_empty() { smoke } else { sum(smoke, self.blocks.of_walls(place, UP)) }
     }
 
     /// The same of glow that nothing has scattered.
@@ -268,6 +286,15 @@ impl Blocks {
 
     /// Irradiance / π of a surface at a place \[m\].
     fn on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        self.sum_up::<true>(place, normal)
+    }
+
+    /// Irradiance / π by what walls reflect alone.
+    fn of_walls(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+        self.sum_up::<false>(place, normal)
+    }
+
+    fn sum_up<const SMOKE: bool>(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
         let mut all = [0.0; 3];
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
@@ -281,8 +308,11 @@ impl Blocks {
             let block = &blocks[number as usize];
             let way = [place[0] - block.place[0], place[1] - block.place[1], place[2] - block.place[2]];
             let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
+            if !SMOKE && block.walls == [0.0; 3] {
+                continue;
+            }
             if level == 0 || edge * edge < OPENING * OPENING * square {
-                self.add(block, edge, place, way, normal, &mut all);
+                self.add::<SMOKE>(block, edge, place, way, normal, &mut all);
                 continue;
             }
             let fine = self.levels[level - 1].dims.array();
@@ -298,7 +328,7 @@ impl Blocks {
 
     /// Adds the light of a block, which hides a part of itself. `way` goes from its middle to the place.
     #[inline(always)]
-    fn add(
+    fn add<const SMOKE: bool>(
         &self,
         block: &Block,
         edge: f32,
@@ -334,7 +364,7 @@ impl Blocks {
             let sent = block.power[c] + x * unit[0] + y * unit[1] + z * unit[2];
             let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * half[c];
             let arrives = even * passes[c];
-            let smoke = arrives * (leaves * sent.max(0.0) + floor);
+            let smoke = if SMOKE { arrives * (leaves * sent.max(0.0) + floor) } else { 0.0 };
             let mut walls = 0.0;
             if block.walls[c] > 0.0 {
                 let [x, y, z] = block.normals[c];
@@ -375,7 +405,7 @@ fn last_flight(
             sent.along.iter_mut().for_each(|along| along[n] = 0.0);
         }
     }
-    flight.arrive(medium, &smoke, columns, false, of_smoke);
+    flight.arrive(medium, &smoke, &[], false, of_smoke);
     // Half of the radiance evenly, and half and more by the direction: all before a wall, none behind it.
     let mut walls = <[Sent; 3]>::default();
     for (c, walls) in walls.iter_mut().enumerate() {
@@ -387,7 +417,7 @@ fn last_flight(
             }
         }
     }
-    flight.arrive(medium, &walls, &[], true, of_walls);
+    flight.arrive(medium, &walls, columns, true, of_walls);
 }
 
 /// Sums up φ and J in the cubes that `reads` chooses; all others are dark.
