@@ -112,9 +112,9 @@ pub enum Half {
 /// A part of the emission of 1/s in a step \[s\].
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Time for which it stands.
+    /// Duration of the emission that it represents.
     emitted: f64,
-    /// What is added for it.
+    /// Amount added: the same with its decay.
     added: f64,
 }
 

@@ -24,7 +24,7 @@ pub(super) fn restore_around(
     (rooms, partials): (&mut Vec<f32>, &mut [[f64; 4]]),
 ) {
     let layout = scene.frame.layout;
-    // Before there is smoke, for later steps allocate nothing.
+    // Allocated in the first step, also without smoke, so that later steps allocate nothing.
     let most = (0..lost.len()).map(|solid| Around::new(scene, solid).most()).max().unwrap_or(0);
     if rooms.len() < most {
         *rooms = vec![0.0; most];

@@ -20,7 +20,7 @@ pub const ACROSS: usize = EIGHT;
 /// Cells beyond each end of a line that an edge reads.
 pub const BEYOND: usize = 3;
 
-/// Cells further that the kernel reads beyond the upper end, without effect, because it works ahead.
+/// Cells beyond those that the kernel reads at the upper end because it works ahead. They have no effect.
 const AHEAD: usize = 2;
 
 /// Ghost cells at each end of a line that a sweep may read, for each finer cell along a cell of the velocity.
@@ -109,7 +109,7 @@ impl Lines {
         let volume = if *whole { ones } else { volume };
         let faces = first..end + 1;
         let mut most = Eight([0.0; ACROSS]);
-        weigh_faces(
+        find_factors(
             &courant[faces.clone()],
             &volume[first - 1..end + 1],
             crossing.each_mut().map(|factor| &mut factor[faces.clone()]),
@@ -197,12 +197,12 @@ impl Lines {
 }
 
 each_level! {
-    fn weigh_faces(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 3], further: &mut Eight) = weigh_kernel;
+    fn find_factors(courant: &[Eight], volume: &[Eight], out: [&mut [Eight]; 3], further: &mut Eight) = factors_kernel;
 }
 
 /// For each face, the [`factors`] of the next cell upstream. `further` rises to the greatest volume that comes from beyond that cell.
 #[inline(always)]
-fn weigh_kernel<S: Simd>(
+fn factors_kernel<S: Simd>(
     s: S,
     courant: &[Eight],
     volume: &[Eight],
@@ -296,7 +296,7 @@ fn scaled<S: Simd, V: Floats<S>>(s: S, [p, r, factor]: [V; 3]) -> [V; 2] {
 }
 
 /// Factors of the mean, of the deviation at the face and of that at the opposite face in the flux of the volume `takes` from a cell that
-/// holds the volume `holds`, with the sign of `x`.
+/// holds the volume `holds`. They have the sign of `x`.
 ///
 /// The mean of a parabola over the share σ of its cell next to a face is m + (1 − σ)((1 − σ) near − σ far) (Colella & Woodward 1984,
 /// eq. 1.12).
@@ -434,7 +434,7 @@ fn stream_along<S: Simd, V: Eights<S, N>, const N: usize, const WALLED: bool, co
     let (mut first, mut crossed) = (zero, zero);
     for i in 0..n {
         next.prefetch(i);
-        // The next cell and edge, an iteration ahead: the division takes as long as the rest of an iteration.
+        // The next cell and edge are computed an iteration ahead: a division takes as long as the rest of an iteration.
         let ahead = cell::<S, V, N, WALLED>(s, [w[1], w[2], w[3]], [low, high], open, i + 1);
         low = high;
         let mean = w[1];
