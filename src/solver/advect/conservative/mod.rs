@@ -47,6 +47,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
 mod interleave;
+mod kept_air;
 mod next_lines;
 mod parabola;
 mod round_decay;
@@ -62,6 +63,8 @@ pub struct Sweeps {
     threads: PerThread<Lines>,
     /// Strain and speed of each plane.
     strain: Vec<Strain>,
+    /// Greatest loss of air of a cell in each plane of a box around strained cells, over its limit.
+    losses: Vec<f32>,
     /// Net outflow through the sides \[cells\]: of each plane for the sweeps along x and y, of each row for those along z.
     left: [Vec<Outflow>; 2],
     /// With several ranks the outflow through the lower and the upper z side \[cells\], of each bundle of lines along z.
@@ -125,6 +128,7 @@ impl Sweeps {
         Self {
             threads: PerThread::new(threads, || Lines::new(nx.max(ny).max(nz))),
             strain: vec![Strain::default(); nz],
+            losses: vec![0.0; nz],
             left: [vec![Outflow::default(); nz], vec![Outflow::default(); ny]],
             through_ends: [Vec::new(), Vec::new()],
             backwards: false,
@@ -154,7 +158,9 @@ impl Sweeps {
         self.rounds = strain.rounds(self.backwards, self.finer, farthest(cfl));
         self.strained.rounds = 0;
         if self.rounds.count > 1.0 {
-            self.strained.surround(&strain, bricks, self.finer, flow.walls.periodic());
+            let Self { strained, losses, finer, .. } = self;
+            let keeps_its_air = |around: &_| kept_air::keeps_its_air(around, losses, flow, bricks);
+            strained.surround(&strain, bricks, (*finer, flow.walls.periodic()), keeps_its_air);
         }
         if self.strained.rounds > 0 {
             let [ends, middle] = [fullest(strain.speed), farthest(strain.speed)];
@@ -527,25 +533,37 @@ impl Pass<'_> {
         }
         // Without divergence the last sweep makes V 1.
         let is_last = axis == self.ends[1] && !is_first && part.is_none_or(|part| !part.is_local());
-        if let Some(part) = part {
-            if !*whole && !is_last {
-                self.load_volumes(lines, bundle, part);
+        // The cells around strained ones; beside them the round moves all air or none.
+        let within = part.map(|part| {
+            let [low, high] = part.window(axis);
+            (part, [first.max(low), end.min(high)])
+        });
+        let within = within.filter(|(_, [low, high])| low < high);
+        if !*whole && !is_last {
+            let is_uniform = part.is_some_and(|part| is_first || part.is_local());
+            let out = &mut lines.volume[first + HALO..end + HALO];
+            if is_uniform {
+                out.fill(Eight([1.0; ACROSS]));
+            } else {
+                let before = self.ends[0];
+                let fields = [&velocity[before][..], &velocity[before][layout.strides()[before]..]];
+                interleave::gather_volumes(fields, [from, along, count], self.steps, out);
             }
-            let weights = part.of_round([axis, bundle.lanes()], bundle.origin, first);
-            weigh_faces(weights, &mut lines.courant[first + HALO..end + HALO + 1]);
+            if let Some((part, range)) = within {
+                self.load_volumes(lines, Bundle { range, ..bundle }, part);
+            }
+        }
+        if let Some((part, [low, high])) = within {
+            let weights = part.of_round([axis, bundle.lanes()], bundle.origin, low);
+            weigh_faces(weights, &mut lines.courant[low + HALO..high + HALO + 1]);
         }
         let Lines { volume, courant, whole, .. } = lines;
         if *whole {
             return;
         }
-        let crossing = &courant[first + HALO..end + HALO + 1];
-        let out = &mut volume[first + HALO..end + HALO];
         if is_last {
-            interleave::volumes_before(crossing, out);
-        } else if part.is_none() {
-            let before = self.ends[0];
-            let fields = [&velocity[before][..], &velocity[before][layout.strides()[before]..]];
-            interleave::gather_volumes(fields, [from, along, count], self.steps, out);
+            let crossing = &courant[first + HALO..end + HALO + 1];
+            interleave::volumes_before(crossing, &mut volume[first + HALO..end + HALO]);
         }
         let wraps = walls.periodic()[axis] && [first, end] == [0, n];
         for depth in 0..self.upstream(axis) {

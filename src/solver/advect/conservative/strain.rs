@@ -8,7 +8,7 @@ use super::parabola::ACROSS;
 use super::{Flow, Sweeps};
 use crate::grid::Layout;
 use crate::simd::vectors::{Eight, f32x8};
-use crate::simd::{Simd, each_level, greatest};
+use crate::simd::{AHEAD, Simd, each_level, fetch_ahead, greatest};
 use crate::solver::storage::active_bricks::Bricks;
 
 /// Limit of the number of cells of the velocity that the flow crosses in one round. Errors of the order of the axes depend on how
@@ -24,8 +24,11 @@ const EMPTIEST_ALONE: f32 = 0.85;
 /// Limit of 1 − V between two sweeps of cells that are not strained.
 pub const CALM: f32 = 0.5;
 
-/// Lower bound of V before the first sweep of a round in the box around strained cells. A ramp takes [`EMPTIEST`] − [`CALM`] along two
-/// axes, so half as much again along three.
+/// The same outside a box whose ramp is known to keep its air. Below [`EMPTIEST`], so that a ramp can begin there.
+pub const NEARLY_EMPTY: f32 = 0.7;
+
+/// Lower bound of V before the first sweep of a round in the box around strained cells. The longest ramp takes [`EMPTIEST`] − [`CALM`]
+/// along two axes, so half as much again along three.
 pub const LEAST_BEFORE: f32 = 1.0 - 1.5 * (EMPTIEST - CALM);
 
 /// Limit of the number of rounds of a step. In a step that needs more, air crosses thousands of cells.
@@ -47,10 +50,28 @@ pub struct Strain {
     pub speed: f32,
     /// Speed along y, the axis in the middle.
     pub middle: f32,
-    /// Cells from the lower side of the box to the end of the strained cells, along each axis; 0 if there are none.
+    /// Cells that lose more than [`CALM`], and those that lose more than [`NEARLY_EMPTY`].
+    pub strained: [Extent; 2],
+}
+
+/// Extent of some cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Extent {
+    /// Cells from the lower side of the box to the end of these cells, along each axis; 0 if there are none.
     pub from_low: [u32; 3],
-    /// Cells from the first of the strained cells to the upper side.
+    /// Cells from the first of them to the upper side.
     pub from_high: [u32; 3],
+}
+
+impl Extent {
+    fn most(self, other: Self) -> Self {
+        let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|i| a[i].max(b[i]));
+        Self {
+            from_low: three(self.from_low, other.from_low),
+            from_high: three(self.from_high, other.from_high),
+        }
+    }
 }
 
 /// Number of rounds of a step, and the distances that scalars cross in all of them \[cells\].
@@ -68,15 +89,13 @@ pub struct Rounds {
 impl Strain {
     fn most(self, other: Self) -> Self {
         let pair = |a: [f32; 2], b: [f32; 2]| [0, 1].map(|i| a[i].max(b[i]));
-        let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|i| a[i].max(b[i]));
         Self {
             forwards: pair(self.forwards, other.forwards),
             backwards: pair(self.backwards, other.backwards),
             all: self.all.max(other.all),
             speed: self.speed.max(other.speed),
             middle: self.middle.max(other.middle),
-            from_low: three(self.from_low, other.from_low),
-            from_high: three(self.from_high, other.from_high),
+            strained: [0, 1].map(|i| self.strained[i].most(other.strained[i])),
         }
     }
 
@@ -116,10 +135,10 @@ impl Sweeps {
         let Layout { row, plane, dims, .. } = flow.layout;
         let [u, v, w] = flow.velocity;
         let [low, high] = flow.layout.cell_planes();
-        let calm = CALM / flow.steps;
+        let limits = [CALM, NEARLY_EMPTY].map(|limit| limit / flow.steps);
         self.strain[low..high].par_iter_mut().enumerate().for_each(|(k, most)| {
             let (k, mut found) = (low + k, [Eight([0.0; ACROSS]); 7]);
-            let mut strained = [[usize::MAX, 0]; 2];
+            let mut strained = [Extent::default(); 2];
             for j in 0..dims.ny {
                 bricks.runs(j, k, |run, reached| {
                     if !reached {
@@ -130,15 +149,19 @@ impl Sweeps {
                     let [u, v, w] = [pair(u, 1), pair(v, row), pair(w, plane)];
                     let mut here = [Eight([0.0; ACROSS]); 7];
                     strain_row(u, v, w, &mut here);
-                    if here[..4].iter().flat_map(|eight| eight.0).any(|lost| lost > calm) {
+                    for (strained, limit) in strained.iter_mut().zip(limits) {
+                        if here[..4].iter().flat_map(|eight| eight.0).all(|lost| lost <= limit) {
+                            break;
+                        }
                         let is_strained = |&i: &usize| {
                             let [x, y, z] = [u, v, w].map(|[low, high]| high[i] - low[i]);
-                            [x, x + y, -z, z, y + z, -x].into_iter().any(|lost| lost > calm)
+                            [x, x + y, -z, z, y + z, -x].into_iter().any(|lost| lost > limit)
                         };
                         let ends = [(0..n).find(is_strained), (0..n).rfind(is_strained)];
                         if let [Some(first), Some(last)] = ends.map(|i| i.map(|i| run.start + i)) {
-                            strained[0] = [strained[0][0].min(first), strained[0][1].max(last + 1)];
-                            strained[1] = [strained[1][0].min(j), j + 1];
+                            let from_low = [last + 1, j + 1, k + 1].map(|n| n as u32);
+                            let from_high = [dims.nx - first, dims.ny - j, dims.nz - k].map(|n| n as u32);
+                            *strained = strained.most(Extent { from_low, from_high });
                         }
                     }
                     for (found, here) in found.iter_mut().zip(here) {
@@ -148,21 +171,7 @@ impl Sweeps {
             }
             let [a, b, c, d, all, speed, middle] =
                 found.map(|eight| flow.steps * eight.0.into_iter().fold(0.0, greatest));
-            *most = Strain {
-                forwards: [a, b],
-                backwards: [c, d],
-                all,
-                speed,
-                middle,
-                from_low: [0; 3],
-                from_high: [0; 3],
-            };
-            if let [[x, x_end], [y, y_end]] = strained
-                && x < x_end
-            {
-                most.from_low = [x_end, y_end, k + 1].map(|n| n as u32);
-                most.from_high = [dims.nx - x, dims.ny - y, dims.nz - k].map(|n| n as u32);
-            }
+            *most = Strain { forwards: [a, b], backwards: [c, d], all, speed, middle, strained };
         });
         flow.walls.ranks().gather(&mut self.strain, 1);
         self.strain.iter().copied().fold(Strain::default(), Strain::most)
@@ -170,7 +179,7 @@ impl Sweeps {
 }
 
 /// The faces below n cells from `at` on, and those above them.
-fn faces(field: &[f32], at: usize, n: usize, stride: usize) -> [&[f32]; 2] {
+pub fn faces(field: &[f32], at: usize, n: usize, stride: usize) -> [&[f32]; 2] {
     [&field[at..][..n], &field[at + stride..][..n]]
 }
 
@@ -200,6 +209,9 @@ fn strain_kernel<S: Simd>(s: S, u: [&[f32]; 2], v: [&[f32]; 2], w: [&[f32]; 2], 
                     f32x8::load_array_ref(s, rest)
                 }
             };
+        }
+        for row in [u[0], v[1], w[1]] {
+            fetch_ahead(&row[from..], 4 * AHEAD);
         }
         let [u0, u1, v0, v1, w0, w1] = eight;
         let (x, y, z) = (u1 - u0, v1 - v0, w1 - w0);

@@ -12,21 +12,23 @@
 //! d Φ F be the part of the fluxes that earlier rounds have moved. A round then begins with V = 1 − d ΔΦF,
 //! and every sweep of it changes V as usual.
 //!
-//! The ramp is long enough that each of its cells keeps a volume of at least 1 − [`EMPTIEST`].
+//! The ramp is as short as it can be while each cell keeps a volume of at least 1 − [`EMPTIEST`]. That is found out by computing the volumes
+//! for ramps of several lengths (`kept_air.rs`): the bound that the greatest speed in the box gives would be
+//! three times as long.
 
 use fearless_simd::prelude::*;
 
 use super::parabola::ACROSS;
-use super::strain::{CALM, EMPTIEST, FURTHEST, Strain};
+use super::strain::{CALM, EMPTIEST, Extent, FURTHEST, Strain};
 use crate::grid::Dims;
 use crate::simd::vectors::{Eight, f32x8};
 use crate::simd::{Simd, each_level};
 use crate::solver::storage::active_bricks::Bricks;
 
-/// Cells of the shortest ramp.
-const SHORTEST_RAMP: f32 = 8.0;
+/// Cells of the ramps that are tried.
+const RAMPS: [f32; 4] = [8.0, 12.0, 16.0, 24.0];
 
-/// Limit of |V − 1| after all sweeps. The length of the ramp allows for no more.
+/// Limit of |V − 1| after all sweeps. The longest ramp allows for no more.
 const MOST_DIVERGENCE: f32 = 0.01;
 
 /// Cells around the support of Φ that a sweep loads: it moves nothing there, but parabolas read them.
@@ -40,10 +42,10 @@ pub struct StrainedBox {
     /// Number of rounds in the box, or 0 if the step has none.
     pub rounds: u32,
     /// Cells with Φ above 0 on a face.
-    support: [[usize; 2]; 3],
+    pub support: [[usize; 2]; 3],
     /// Factors of Φ at the middles of cells and at faces, along each axis.
-    cells: [Vec<f32>; 3],
-    faces: [Vec<f32>; 3],
+    pub cells: [Vec<f32>; 3],
+    pub faces: [Vec<f32>; 3],
 }
 
 /// One round: the part of the step that it moves across a face is `base` + `slope` Φ.
@@ -84,22 +86,46 @@ impl StrainedBox {
     }
 
     /// Puts the box around the strained cells if that is cheaper than several rounds everywhere. `finer` is the number of cells along
-    /// each edge of a cell of the velocity. Periodic axes it takes whole.
-    pub fn surround(&mut self, strain: &Strain, bricks: &Bricks, finer: usize, periodic: [bool; 3]) {
+    /// each edge of a cell of the velocity. Periodic axes it takes whole. The ramp is the first of [`RAMPS`] with which `keeps_its_air`
+    /// returns true, or else one with which no flow of this speed can empty a cell.
+    pub fn surround(
+        &mut self,
+        strain: &Strain,
+        bricks: &Bricks,
+        (finer, periodic): (usize, [bool; 3]),
+        mut keeps_its_air: impl FnMut(&Self) -> bool,
+    ) {
         self.rounds = 0;
-        let n = self.cells.each_ref().map(Vec::len);
-        if strain.speed > FURTHEST * finer as f32 || strain.all > MOST_DIVERGENCE || strain.from_low[0] == 0 {
+        let [calm, nearly_empty] = strain.strained;
+        let is_too_fast = strain.speed > FURTHEST * finer as f32;
+        if is_too_fast || strain.all > MOST_DIVERGENCE || nearly_empty.from_low[0] == 0 {
             return;
         }
         let count = (strain.greatest() / EMPTIEST).ceil().max(2.0);
+        self.rounds = count as u32;
         // Two sweeps remove up to CALM, and the change of Φ along two axes.
-        let ramp = 2.0 * strain.speed * (1.0 - 1.0 / count) / (EMPTIEST - CALM);
-        let ramp = ramp.ceil().max(SHORTEST_RAMP);
+        let longest = 2.0 * strain.speed * (1.0 - 1.0 / count) / (EMPTIEST - CALM);
+        let longest = longest.ceil().max(RAMPS[0]);
+        let is_short = RAMPS.into_iter().take_while(|&ramp| ramp < longest).any(|ramp| {
+            self.lay(nearly_empty, periodic, ramp);
+            keeps_its_air(self)
+        });
+        if !is_short {
+            self.lay(calm, periodic, longest);
+        }
+        if bricks.share_within(self.support) > LARGEST {
+            self.rounds = 0;
+        }
+    }
+
+    /// Computes the weights of a box around some cells.
+    fn lay(&mut self, Extent { from_low, from_high }: Extent, periodic: [bool; 3], ramp: f32) {
+        let n = self.cells.each_ref().map(Vec::len);
         for axis in 0..3 {
             let inner = if periodic[axis] {
                 [0, n[axis]]
             } else {
-                [n[axis] - strain.from_high[axis] as usize, strain.from_low[axis] as usize]
+                [n[axis] - from_high[axis] as usize, from_low[axis] as usize]
             };
             let weight = |x: f32| {
                 let beyond = (inner[0] as f32 - x).max(x - inner[1] as f32);
@@ -109,9 +135,6 @@ impl StrainedBox {
             (0..=n[axis]).for_each(|i| self.faces[axis][i] = weight(i as f32));
             let far = ramp as usize;
             self.support[axis] = [inner[0].saturating_sub(far), (inner[1] + far).min(n[axis])];
-        }
-        if bricks.share_within(self.support) <= LARGEST {
-            self.rounds = count as u32;
         }
     }
 
