@@ -65,6 +65,8 @@ pub struct Detail {
     pub swirls: Option<Box<Swirls>>,
     /// Scratch of the curl of the turbulence; made on first use.
     curl: Option<potential::Memory>,
+    /// Sums of the finer scalars in each plane of cells of the velocity.
+    sums: Vec<[f64; 4]>,
     threads: usize,
     config: Config,
     weights: Weights,
@@ -101,6 +103,7 @@ impl Detail {
             cut: CutCells::default(),
             swirls: None,
             curl: None,
+            sums: Vec::new(),
             threads,
             config,
         }))
@@ -338,8 +341,18 @@ impl Detail {
 
     /// Writes the means of the finer `scalars` over the air of each cell. Means over whole cells would count
     /// their solid part as cold, and uniform warm air around a ball would start to move.
-    pub fn restrict(&mut self, coarse: Layout, scalars: &[[f32; 4]], bricks: &Bricks, out: &mut [[f32; 4]]) {
-        restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
+    pub fn restrict(
+        &mut self,
+        (coarse, walls): (Layout, &GhostRules),
+        (scalars, bricks): (&[[f32; 4]], &mut Bricks),
+        out: &mut [[f32; 4]],
+    ) {
+        if self.finer == 2 {
+            let grids = [(coarse, walls), (self.layout, &self.walls)];
+            restrict::means_and_contents(grids, (scalars, bricks), out, &mut self.sums);
+        } else {
+            restrict::means(coarse, self.layout, self.finer, (scalars, bricks), out);
+        }
         let grids = self.two_grids(coarse);
         if let Some(solids) = &self.obstacles {
             self.cut.faces(grids, solids);

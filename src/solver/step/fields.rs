@@ -310,9 +310,9 @@ impl Fields {
 
     /// Means of finer scalars on the cells of the velocity, in `scalars_next`, without ghosts.
     pub(super) fn restrict_scalars(&mut self) {
-        let Self { layout, scalars, scalars_next, bricks, detail, .. } = self;
+        let Self { layout, walls, scalars, scalars_next, bricks, detail, .. } = self;
         if let Some(detail) = detail {
-            detail.restrict(*layout, scalars, bricks, scalars_next);
+            detail.restrict((*layout, walls), (scalars, bricks), scalars_next);
         }
     }
 

@@ -112,7 +112,7 @@ impl FlowLanes {
 /// Lower and upper faces of sixteen cells.
 type Pair<'a> = [&'a [f32; LANES]; 2];
 
-/// As [`contents`], and records which bricks are occupied.
+/// As [`contents`], and records which bricks are occupied. Counts nothing that the step has [counted](Bricks::count).
 pub fn contents_and_bricks(
     layout: Layout,
     ranks: &Ranks,
@@ -120,6 +120,9 @@ pub fn contents_and_bricks(
     partials: &mut [[f64; 4]],
     bricks: &mut Bricks,
 ) -> [f64; 4] {
+    if let Some(sums) = bricks.learn_counted() {
+        return sums;
+    }
     let (in_plane, in_row) = (bricks.in_plane(), bricks.in_row());
     let mut flags = std::mem::take(&mut bricks.planes);
     let [from, to] = layout.cell_planes();

@@ -18,6 +18,10 @@ pub struct Bricks {
     pub planes: Vec<u8>,
     /// Whether `planes` is up to date. If not, every brick may be occupied.
     known: bool,
+    /// As `planes`, of the scalars since the flow moved on.
+    pub counted: Vec<u8>,
+    /// Sums of the scalars, while they and `counted` are up to date.
+    sums: Option<[f64; 4]>,
     /// For each brick: whether it may be occupied now, or after the step.
     reached: Vec<u8>,
     scratch: Vec<u8>,
@@ -39,7 +43,8 @@ impl Bricks {
         let count = Dims { nx, ny, nz };
         let bricks = vec![1; count.cells()];
         let planes = vec![1; nx * ny * layout.dims.nz];
-        Self { layout, count, planes, known: false, reached: bricks.clone(), scratch: bricks }
+        let (reached, scratch) = (bricks.clone(), bricks);
+        Self { layout, count, planes, known: false, counted: Vec::new(), sums: None, reached, scratch }
     }
 
     /// Bricks in a plane of cells.
@@ -81,6 +86,19 @@ impl Bricks {
         self.reset_reached();
     }
 
+    /// Declares `counted` up to date with the scalars, whose sums these are.
+    pub fn count(&mut self, sums: [f64; 4]) {
+        self.sums = Some(sums);
+    }
+
+    /// Learns what was counted since the scalars last changed. Returns their sums, or `None` if that was before.
+    pub fn learn_counted(&mut self) -> Option<[f64; 4]> {
+        let sums = self.sums.take()?;
+        std::mem::swap(&mut self.planes, &mut self.counted);
+        self.learn();
+        Some(sums)
+    }
+
     /// Resets the reached bricks to the occupied ones.
     fn reset_reached(&mut self) {
         let mut held = std::mem::take(&mut self.reached);
@@ -91,13 +109,14 @@ impl Bricks {
 
     /// Marks `planes` as outdated: the scalars were changed anywhere.
     pub fn forget(&mut self) {
-        self.known = false;
+        (self.known, self.sums) = (false, None);
         self.reached.fill(1);
     }
 
     /// Marks cells `xs` of row (j, k) as possibly occupied, before or after [`dilate`](Self::dilate).
     pub fn touch(&mut self, xs: Range<usize>, j: usize, k: usize) {
         if !xs.is_empty() {
+            self.sums = None;
             let (row, bricks) = (self.row(j, k), xs.start / EDGE..xs.end.div_ceil(EDGE));
             self.reached[row][bricks.clone()].fill(1);
             let row = k * self.in_plane() + j / EDGE * self.count.nx;
@@ -149,6 +168,7 @@ impl Bricks {
 
     /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.
     pub fn dilate(&mut self, Surroundings { feeding, periodic }: Surroundings, cells: f32) {
+        self.sums = None;
         if !self.known {
             self.reached.fill(1);
             return;
