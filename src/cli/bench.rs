@@ -23,7 +23,7 @@ use crate::foreign;
 use crate::output::whole::{self, Existing};
 use crate::parameter::Subject;
 use crate::scene::{Scene, SceneError, Share};
-use crate::solver::{Dab, Solver, Stage, StepStats};
+use crate::solver::{Config, Dab, Solver, Stage, StepStats};
 
 /// Steps before timing: the smoke has spread and the caches are warm.
 const WARM_UP: u32 = 12;
@@ -194,8 +194,14 @@ impl Case {
         }
         let bytes = Solver::memory(&self.scene.config, !self.scene.solids.is_empty());
         let bandwidth = traffic::copy_bandwidth(self.threads)?;
-        let detail = self.scene.config.detail;
-        Ok(Measured { cells: self.cells, detail, threads: self.threads, steps, bytes, bandwidth })
+        Ok(Measured {
+            cells: self.cells,
+            config: self.scene.config.clone(),
+            threads: self.threads,
+            steps,
+            bytes,
+            bandwidth,
+        })
     }
 
     /// Takes one step as long as the CFL limit allows, or one frame if the air hardly moves.
@@ -218,8 +224,7 @@ fn fill(solver: &mut Solver, extent: [f32; 3]) -> Result<(), CliError> {
 /// Results of one case.
 struct Measured {
     cells: u32,
-    /// Cells of smoke along each edge of a cell.
-    detail: usize,
+    config: Config,
     threads: usize,
     steps: Vec<StepStats>,
     /// Memory of the solver \[bytes\].
@@ -260,7 +265,7 @@ impl Spread {
 impl Measured {
     /// Returns the number of cells of smoke, which may be finer than those of the velocity.
     fn count(&self) -> f64 {
-        (f64::from(self.cells) * self.detail as f64).powi(3)
+        (f64::from(self.cells) * self.config.detail as f64).powi(3)
     }
 
     /// Returns nanoseconds per cell of smoke; `time` selects a time of a step \[s\].
@@ -283,7 +288,7 @@ impl Measured {
 
     /// Returns the nanoseconds per cell that the memory traffic alone would take.
     fn floor_ns(&self, stage: Stage) -> Option<f64> {
-        traffic::bytes(stage).map(|bytes| bytes / self.bandwidth * 1e9)
+        traffic::bytes(stage, &self.config).map(|bytes| bytes / self.bandwidth * 1e9)
     }
 
     /// Formats the traffic of each stage, and its time relative to the floor.
@@ -301,7 +306,10 @@ impl Measured {
             "times"
         );
         for stage in Stage::ALL {
-            let (Some(bytes), Some(floor)) = (traffic::bytes(stage), self.floor_ns(stage)) else { continue };
+            let (Some(bytes), Some(floor)) = (traffic::bytes(stage, &self.config), self.floor_ns(stage))
+            else {
+                continue;
+            };
             let ns = self.stage(stage).median;
             table += &format!(
                 "{:<16}  {ns:>7.2}  {bytes:>10.0}  {floor:>8.2}  {:>5.1}\n",
@@ -351,7 +359,7 @@ impl Measured {
         let before = self.steps.iter().map(|step| f64::from(step.divergence_before)).fold(0.0, f64::max);
         json!({
             "cells": self.cells,
-            "detail": self.detail,
+            "detail": self.config.detail,
             "threads": self.threads,
             "steps": self.steps.len(),
             "ms_per_step": self.ms_per_step(),

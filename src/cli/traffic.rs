@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::CliError;
 use crate::room;
-use crate::solver::{SolverError, Stage};
+use crate::solver::{Advection, Config, SolverError, Stage};
 
 /// Most floats copied by each thread: far more than its caches hold.
 const COPIED: usize = 1 << 24;
@@ -63,21 +63,37 @@ fn copy(threads: usize) -> Result<f64, CliError> {
     })
 }
 
-/// Returns the bytes that a stage must move for each cell, with a cubic scheme in a box without solids, full
-/// of smoke. Each field that it reads counts once, and each that it writes twice, because a line is fetched
-/// before it is written. None where that depends on the scene.
-pub fn bytes(stage: Stage) -> Option<f64> {
+/// Returns the bytes that a stage must move for each cell of smoke, in a box without solids, full of smoke. Each field that it reads counts
+/// once, and each that it writes twice, because a line is fetched before it is written. None where that depends on the scene.
+pub fn bytes(stage: Stage, config: &Config) -> Option<f64> {
     let [scalar, vector, four] = [4.0, 12.0, 16.0];
+    let is_finer = config.detail > 1;
+    // Cells of the velocity for each of smoke.
+    let share = 1.0 / config.detail.pow(3) as f64;
     match stage {
         // Centres, displacements, the interleaved velocity, and its new value.
-        Stage::AdvectVelocity => Some(
-            (vector + 2.0 * four) + (four + 2.0 * four) + (vector + 2.0 * four) + (2.0 * four + 2.0 * vector),
-        ),
-        Stage::AdvectScalars => Some(2.0 * four + 2.0 * four),
-        Stage::Forces => Some(vector + four + 2.0 * vector),
+        Stage::AdvectVelocity => {
+            let centres = vector + 2.0 * four;
+            Some(share * (centres + (four + 2.0 * four) + centres + (2.0 * four + 2.0 * vector)))
+        }
+        Stage::AdvectScalars => {
+            let finer_velocity = if is_finer { 2.0 * vector } else { 0.0 };
+            let scheme = match config.advection {
+                // The strain of the flow, sweeps in planes, and sweeps across them; both change the scalars in place.
+                Advection::Conservative => vector + (2.0 * four + 2.0 * scalar) + (2.0 * four + scalar),
+                _ => 2.0 * four + 2.0 * four,
+            };
+            Some(finer_velocity + scheme)
+        }
+        Stage::Forces => {
+            // Finer scalars are read for their means, before the advection of the velocity and after it.
+            let means = if is_finer { 2.0 * (four + share * 2.0 * four) } else { 0.0 };
+            Some(share * (vector + four + 2.0 * vector) + means)
+        }
         // The divergence and its spectrum, the systems along z, the gradient.
-        Stage::Project => Some((vector + 2.0 * scalar) + 2.0 * scalar + (scalar + 2.0 * vector)),
-        Stage::Measure => Some(vector + four),
+        Stage::Project => Some(share * ((vector + 2.0 * scalar) + 2.0 * scalar + (scalar + 2.0 * vector))),
+        // Scalars on cells half as large are counted with their means.
+        Stage::Measure => Some(share * vector + if config.detail == 2 { 0.0 } else { four }),
         Stage::Sources | Stage::Diffuse => None,
     }
 }
@@ -106,6 +122,23 @@ mod tests {
             assert!(share(threads) * threads <= COPIED_BY_ALL, "{threads}");
         }
         assert_eq!([share(1), share(4), share(1024)], [COPIED, COPIED, 1 << 16]);
+    }
+
+    /// Finer cells make the velocity cheap, and conservative sweeps read the velocity with the scalars.
+    #[test]
+    fn traffic_follows_the_scheme_and_the_detail() {
+        let at = |detail: usize, advection: Advection| Config {
+            detail,
+            advection,
+            ..Config::new(crate::grid::Dims::new([8; 3]).unwrap(), 1.0)
+        };
+        let of =
+            |stage: Stage, detail: usize, advection: Advection| bytes(stage, &at(detail, advection)).unwrap();
+        let [scalars, velocity] = [Stage::AdvectScalars, Stage::AdvectVelocity];
+        assert_eq!(of(scalars, 1, Advection::Cubic), 64.0);
+        assert_eq!(of(scalars, 1, Advection::Conservative), 88.0);
+        assert_eq!(of(scalars, 2, Advection::Conservative), 112.0);
+        assert_eq!(of(velocity, 1, Advection::Cubic), 8.0 * of(velocity, 2, Advection::Cubic));
     }
 
     #[test]
