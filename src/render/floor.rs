@@ -12,6 +12,7 @@ use super::medium::Medium;
 use super::scene::FLOOR_ENDS;
 use super::trilinear::trilinear;
 use crate::grid::Dims;
+use crate::simd::{Simd, each_level};
 
 /// Light on a regular grid over the part of the floor where smoke or solids change it. Beyond, the light is
 /// that of the edge.
@@ -122,41 +123,34 @@ impl FloorLight {
     /// Adds the sunlight that smoke scatters in its forward peak, blurred over the floor by the angle of that
     /// peak and the distance of the smoke.
     fn add_scattered_ahead(&mut self, light: &LightVolume, medium: &Medium) {
-        let (Some([lo, hi]), [width, height]) = (light.smoke(), self.size) else { return };
+        let Some([lo, hi]) = light.smoke() else { return };
         let (forward, up) = (medium.scaled_phase().forward, medium.sun_direction[1]);
         if !medium.scattering || forward <= 0.0 || up <= 0.02 {
             return;
         }
+        let way = 0.5 * (lo[1] + hi[1]) / up;
+        let away = SPREAD * way * (1.0 / forward - 1.0).sqrt();
+        let radius = self.spacing.map(|spacing| (away / spacing).round() as usize);
+        let [width, height] = self.size;
         const NORMAL: [f32; 3] = [0.0, 1.0, 0.0];
         let direct = light.sun().mean_cosine([0.0; 3], NORMAL) / std::f32::consts::PI;
         let node = |n: usize| {
+            let clear = self.texels[n][0];
+            if clear == 1.0 {
+                return [0.0; 3];
+            }
+            let ahead = light.sun_scattered_ahead(clear);
             let p = [(n % width) as f32 * self.spacing[0], 0.0, (n / width) as f32 * self.spacing[1]];
             let p = [p[0] + self.lo[0], 0.0, p[2] + self.lo[1]];
-            let ahead = light.sun_scattered_ahead(self.texels[n][0]);
-            if ahead == [0.0; 3] {
-                return ahead;
-            }
             let seen = light.sun().seen(p, NORMAL, light.solids(), 0.0);
             std::array::from_fn(|c| medium.sun[c] * direct * seen * ahead[c])
         };
         let mut ahead: Vec<[f32; 3]> =
             (0..width * height).into_par_iter().with_min_len(width).map(node).collect();
-        let way = 0.5 * (lo[1] + hi[1]) / up;
-        let away = SPREAD * way * (1.0 / forward - 1.0).sqrt();
-        for (a, [count, along], [others, across]) in
-            [(0, [width, 1], [height, width]), (1, [height, width], [width, 1])]
-        {
-            let radius = (away / self.spacing[a]).round() as usize;
-            let mut row = Vec::new();
-            for first in (0..others).map(|n| n * across) {
-                for _ in 0..3 {
-                    row.clear();
-                    row.extend((0..count).map(|n| ahead[first + n * along]));
-                    mean_around(&row, radius, |n, mean| ahead[first + n * along] = mean);
-                }
-            }
-        }
-        for (texel, ahead) in self.texels.iter_mut().zip(ahead) {
+        blur_columns(&mut ahead, width, radius[1]);
+        let mut columns = exchanged(&ahead, width);
+        blur_columns(&mut columns, height, radius[0]);
+        for (texel, ahead) in self.texels.iter_mut().zip(exchanged(&columns, height)) {
             (0..3).for_each(|c| texel[c + 1] += ahead[c]);
         }
     }
@@ -205,25 +199,50 @@ fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
     (dims, edge, columns)
 }
 
-/// Computes means over `radius` values to either side, mirrored at the ends.
-fn mean_around(row: &[[f32; 3]], radius: usize, mut write: impl FnMut(usize, [f32; 3])) {
-    let count = row.len();
-    let radius = radius.min(count - 1);
-    let at = |n: isize| {
+/// Exchanges the rows, of `width` values, and the columns of a map.
+fn exchanged(values: &[[f32; 3]], width: usize) -> Vec<[f32; 3]> {
+    (0..width).flat_map(|i| values.iter().skip(i).step_by(width)).copied().collect()
+}
+
+/// Blurs a map with rows of `width` values along its columns, by three passes of means over `radius` values to either side, mirrored at
+/// the ends. All columns are worked on together.
+fn blur_columns(values: &mut Vec<[f32; 3]>, width: usize, radius: usize) {
+    let count = values.len() / width;
+    let radius = radius.min(count - 1) as isize;
+    let row = |n: isize| {
         let n = if n < 0 { -1 - n } else { n } as usize;
-        row[if n < count { n } else { 2 * count - 1 - n }]
+        let n = if n < count { n } else { 2 * count - 1 - n };
+        n * width..(n + 1) * width
     };
-    let mut sum = [0.0_f64; 3];
-    let add = |sum: &mut [f64; 3], value: [f32; 3], sign: f64| {
-        (0..3).for_each(|c| sum[c] += sign * f64::from(value[c]));
-    };
-    let reach = radius as isize;
-    (-reach..=reach).for_each(|n| add(&mut sum, at(n), 1.0));
     let share = 1.0 / (2 * radius + 1) as f64;
-    for n in 0..count {
-        write(n, sum.map(|sum| (sum * share) as f32));
-        add(&mut sum, at(n as isize + reach + 1), 1.0);
-        add(&mut sum, at(n as isize - reach), -1.0);
+    let (mut sums, mut means) = (vec![0.0_f64; 3 * width], vec![[0.0; 3]; values.len()]);
+    for _ in 0..3 {
+        sums.fill(0.0);
+        for n in -radius..=radius {
+            for (sum, value) in sums.iter_mut().zip(values[row(n)].as_flattened()) {
+                *sum += f64::from(*value);
+            }
+        }
+        for n in 0..count as isize {
+            let [enters, leaves] = [n + radius + 1, n - radius].map(|n| values[row(n)].as_flattened());
+            slide_mean(&mut sums, share, [enters, leaves], means[row(n)].as_flattened_mut());
+        }
+        std::mem::swap(values, &mut means);
+    }
+}
+
+each_level! {
+    /// Computes means from sums, then moves the sums on by the values that enter and leave.
+    fn slide_mean(sums: &mut [f64], share: f64, ends: [&[f32]; 2], means: &mut [f32]) = slide_mean_kernel;
+}
+
+#[inline(always)]
+fn slide_mean_kernel<S: Simd>(_: S, sums: &mut [f64], share: f64, ends: [&[f32]; 2], means: &mut [f32]) {
+    let count = sums.len();
+    let ([enters, leaves], means) = (ends.map(|values| &values[..count]), &mut means[..count]);
+    for i in 0..count {
+        means[i] = (sums[i] * share) as f32;
+        sums[i] = sums[i] + f64::from(enters[i]) - f64::from(leaves[i]);
     }
 }
 

@@ -66,7 +66,7 @@ use gather::gather;
 pub(super) use lamps::Lit;
 use mixture::Mixture;
 use ordinates::phase::cut_phase;
-use ordinates::{Moments, Outside, Sources, on_floor};
+use ordinates::{Moments, OnFloor, Outside, Sources};
 use outside_rays::OutsideRays;
 #[cfg(feature = "viewer")]
 pub(super) use received::OFF;
@@ -243,6 +243,17 @@ impl LightVolume {
     /// The second half: the light under a look, in the smoke gathered last. `cells` are those of the same snapshot; only
     /// smoke that glows needs them. `part` is that of this rank.
     pub(super) fn cast(&mut self, look: &Look, cells: &Cells, part: Option<&Part>) {
+        self.cast_beside(look, cells, part, || ());
+    }
+
+    /// As [`LightVolume::cast`], with other work beside the ordinates, whose three colours leave the second of two threads idle.
+    pub(super) fn cast_beside(
+        &mut self,
+        look: &Look,
+        cells: &Cells,
+        part: Option<&Part>,
+        beside: impl FnOnce() + Send,
+    ) {
         let medium = Medium::of(look, self.extent);
         self.fade(&medium);
         let single = look.scattering == Scattering::Single;
@@ -281,7 +292,7 @@ impl LightVolume {
         self.within.take_glow(&medium, cells, &self.cubes, part, (sweeps, self.fine));
         let everywhere = !self.solids.is_empty();
         let Self { solver, cubes, sources, light, .. } = self;
-        solver.solve(cubes, sources, &outside, sweeps, everywhere, light);
+        rayon::join(|| solver.solve(cubes, sources, &outside, sweeps, everywhere, light), beside);
         if self.within.shines {
             let read = self.cubes_read();
             let thinned = self.within.glow.thinned(&self.cubes, self.mixture.edge);
@@ -389,7 +400,8 @@ impl LightVolume {
 
     /// The part of [`LightVolume::sun_through`] that is scattered, where a share `clear` is not.
     pub(super) fn sun_scattered_ahead(&self, clear: f32) -> [f32; 3] {
-        self.sun_scale.map(|scale| clear.powf(scale) - clear)
+        let depth = clear.max(f32::MIN_POSITIVE).ln();
+        self.sun_scale.map(|scale| exp(scale * depth) - clear)
     }
 
     fn depth_at(&self, depth: &[f32], p: [f32; 3]) -> f32 {
@@ -403,19 +415,19 @@ impl LightVolume {
         let (fine, (dims, _)) = (self.mixture.dims, self.surface_cubes());
         let edge = self.mixture.per_surface_cube();
         let both = |n: usize, count: usize| (n * edge..(n + 1) * edge).map(move |n| n.min(count - 1));
-        let share = 1.0 / (edge * edge) as f32;
+        let (share, floor) = (1.0 / (edge * edge) as f32, OnFloor::new());
         let column = |n: usize| -> [f32; 3] {
             let (i, k) = (n % dims.nx, n / dims.nx);
             std::array::from_fn(|c| {
                 let mut sum = 0.0;
                 for k in both(k, fine.nz) {
                     let radiance = self.solver.radiance(c, k * fine.ny);
-                    sum += both(i, fine.nx).map(|i| on_floor(|n| radiance[n][i])).sum::<f32>();
+                    sum += both(i, fine.nx).map(|i| floor.irradiance(|n| radiance[n][i])).sum::<f32>();
                 }
                 share * sum
             })
         };
-        (0..dims.nx * dims.nz).map(column).collect()
+        (0..dims.nx * dims.nz).into_par_iter().with_min_len(dims.nx).map(column).collect()
     }
 
     /// The same under light from outside that nothing takes.
@@ -424,7 +436,7 @@ impl LightVolume {
         let outside = Outside { sky, ground, around: around.clone(), ..Outside::default() };
         std::array::from_fn(|c| {
             let inflow = outside.inflow(c);
-            on_floor(|n| inflow[n])
+            OnFloor::new().irradiance(|n| inflow[n])
         })
     }
 

@@ -32,12 +32,18 @@ impl LitSmoke {
 
     /// Updates the light for a look. Returns whether it changed.
     pub fn illuminate(&mut self, look: &Look) -> bool {
+        self.illuminate_beside(look, |_| ())
+    }
+
+    /// As [`LitSmoke::illuminate`]. If the light changes, `beside` works on the cells at the same time.
+    pub fn illuminate_beside(&mut self, look: &Look, beside: impl FnOnce(&Cells) + Send) -> bool {
         let key = lighting(look);
         if self.lit_for.as_ref() == Some(&key) {
             return false;
         }
-        self.light.cast(look, &self.cells, None);
-        self.floor.cast(&self.light, &Medium::of(look, self.light.extent()));
+        let Self { cells, light, floor, .. } = self;
+        light.cast_beside(look, cells, None, || beside(cells));
+        floor.cast(light, &Medium::of(look, light.extent()));
         self.lit_for = Some(key);
         true
     }

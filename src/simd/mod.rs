@@ -6,6 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+pub mod halves;
 mod level;
 pub mod transpose;
 pub mod vectors;

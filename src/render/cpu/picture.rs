@@ -16,12 +16,16 @@ use super::line_pixels::{LinePixels, paint};
 use super::march::{Medium, PACKET, Row, in_rays, march};
 use super::shaded_smoke::{OccupiedBricks, ShadedSmoke, at_least_four};
 use super::slab_relay::Relay;
+#[cfg(feature = "viewer")]
+use crate::look::Look;
 use crate::render::background::Background;
 use crate::render::camera::{Axes, FAR};
 use crate::render::denoise::{Traced, brightness};
 use crate::render::floor::FloorLight;
 use crate::render::flow::{self, Flow};
 use crate::render::lamp::Lamp;
+#[cfg(feature = "viewer")]
+use crate::render::preshaded::Cells;
 use crate::render::quantity::{Quantity, THICKNESS};
 use crate::render::scene::Scenery;
 use crate::render::slice::{self, Plane, Slice};
@@ -148,6 +152,12 @@ impl Picture {
     #[cfg(feature = "viewer")]
     pub fn invalidate_light(&mut self) {
         self.smoke.invalidate_light();
+    }
+
+    /// Shades the cells of a whole snapshot for a picture without splines, ahead of its light.
+    #[cfg(feature = "viewer")]
+    pub fn shade_ahead(&mut self, cells: &Cells, look: &Look) {
+        self.smoke.shade_cells(cells, cells.dims_of_box(), look, false);
     }
 
     /// Renders the number of frames of the quality into the accumulation buffer.

@@ -7,7 +7,7 @@ use super::march::{Lit, Medium, Volume};
 use super::texels::Texels;
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::render::preshaded::Written;
+use crate::render::preshaded::{Cells, Written};
 use crate::render::{Quality, bricks, medium};
 use crate::snapshot::BRICK;
 
@@ -54,30 +54,38 @@ impl ShadedSmoke {
 
     /// Updates smoke and light for a look and an eye.
     pub fn shade(&mut self, contents: &Contents, look: &Look, eye: [f32; 3], quality: Quality) {
-        let dims = contents.dims_at_hand();
+        self.shade_cells(contents.cells, contents.dims_at_hand(), look, quality.splines);
+        if self.bricks.as_ref().is_none_or(|bricks| bricks.skip != quality.bricks) {
+            self.bricks = Some(OccupiedBricks::of(contents, quality.bricks));
+        }
+        let for_it = |(of, from, splines): &(Look, [f32; 3], bool)| {
+            of == look && *from == eye && *splines == quality.splines
+        };
+        if !self.lit_for.as_ref().is_some_and(for_it) {
+            let medium = medium::Medium::of(look, contents.extent());
+            contents.light.towards(eye, &medium, quality.splines, &mut self.light);
+            self.lit_for = Some((look.clone(), eye, quality.splines));
+        }
+    }
+
+    /// Updates the smoke for a look: `cells` of `dims`, sharpened for splines or not.
+    pub fn shade_cells(&mut self, cells: &Cells, dims: Dims, look: &Look, splines: bool) {
         if self.dims != Some(dims) {
             self.texels = vec![[f16::ZERO; 4]; dims.cells()];
             self.written = Written::default();
             self.dims = Some(dims);
             self.invalidate();
         }
-        if self.bricks.as_ref().is_none_or(|bricks| bricks.skip != quality.bricks) {
-            self.bricks = Some(OccupiedBricks::of(contents, quality.bricks));
+        if self.shaded_for.as_ref().is_some_and(|(of, for_splines)| of == look && *for_splines == splines) {
+            return;
         }
-        let medium = medium::Medium::of(look, contents.extent());
-        if !self.shaded_for.as_ref().is_some_and(|(of, splines)| of == look && *splines == quality.splines) {
-            let glowing = if medium.glow[0] > 0.0 { dims.cells() } else { 0 };
-            self.glow.resize(glowing, [f16::ZERO; 4]);
-            contents.cells.shade(&medium, &mut self.texels, &mut self.glow, &mut self.written);
-            self.shaded_for = Some((look.clone(), quality.splines));
-        }
-        let for_it = |(of, from, splines): &(Look, [f32; 3], bool)| {
-            of == look && *from == eye && *splines == quality.splines
-        };
-        if !self.lit_for.as_ref().is_some_and(for_it) {
-            contents.light.towards(eye, &medium, quality.splines, &mut self.light);
-            self.lit_for = Some((look.clone(), eye, quality.splines));
-        }
+
+        let extent = cells.dims_of_box().array().map(|n| n as f32 * cells.edge());
+        let medium = medium::Medium::of(look, extent);
+        let glowing = if medium.glow[0] > 0.0 { dims.cells() } else { 0 };
+        self.glow.resize(glowing, [f16::ZERO; 4]);
+        cells.shade(&medium, &mut self.texels, &mut self.glow, &mut self.written);
+        self.shaded_for = Some((look.clone(), splines));
     }
 
     /// Returns the volume that [`ShadedSmoke::shade`] has filled. `padding` is memory for boxes of few cells.

@@ -10,6 +10,7 @@ use super::accumulation::{Accumulation, Frame, Subject};
 use crate::look::{Camera, Look};
 use crate::render::cpu::{self, Contents, Integrator, Picture};
 use crate::render::lit_smoke::LitSmoke;
+use crate::render::preshaded::Cells;
 use crate::render::stage::Stage;
 use crate::render::{Cursor, Mode, Quality, Ranges, RenderError, View, noise};
 use crate::simd::token;
@@ -300,7 +301,13 @@ impl Painter {
     fn render_local(&mut self, request: &PictureRequest, view: &View) {
         let (snapshot, look, quality, size) = (request.snapshot(), view.look, request.quality, request.size);
         self.lit.light.set_scale(look.light_scale);
-        if self.lit.illuminate(look) {
+        let picture = &mut self.picture;
+        let shade = |cells: &Cells| {
+            if view.mode.shows_smoke() && !quality.splines {
+                picture.shade_ahead(cells, look);
+            }
+        };
+        if self.lit.illuminate_beside(look, shade) {
             self.picture.invalidate_light();
         }
         let subject = Subject {

@@ -44,7 +44,7 @@ enum Timed {
 impl Timed {
     fn upload(&mut self, request: &PictureRequest) -> Result<(), RenderError> {
         match self {
-            Self::Threads(painter) => painter.gather(request),
+            Self::Threads(painter) => in_pool(|| painter.gather(request)),
             Self::Driver(gl) => {
                 gl.set_quality(request.quality);
                 gl.renderer().upload(&request.snapshot, request.mode)?;
@@ -56,7 +56,7 @@ impl Timed {
 
     fn draw(&mut self, request: &PictureRequest) -> Result<(), RenderError> {
         match self {
-            Self::Threads(painter) => painter.render(request),
+            Self::Threads(painter) => in_pool(|| painter.render(request)),
             Self::Driver(gl) => {
                 let PictureRequest { look, camera, cursor, mode, .. } = request;
                 gl.draw(&View { look, camera, cursor: *cursor, mode: *mode })?;
@@ -131,10 +131,12 @@ pub fn measure(
             request.look.sun_direction[0] += 1e-4;
             timed.draw(&request)
         })?;
+
         let all = least(repeats, || {
             timed.upload(&request)?;
             timed.draw(&request)
         })?;
+
         rows.push(Timing {
             cells,
             size,
@@ -147,6 +149,11 @@ pub fn measure(
         });
     }
     Ok((driver, rows))
+}
+
+/// Runs work on the threads of the global pool, as a window runs it on the threads of its pictures.
+fn in_pool(work: impl FnOnce() + Send) {
+    rayon::scope(|_| work());
 }
 
 /// Returns the least time of `repeats` runs \[ms\].

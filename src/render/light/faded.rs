@@ -50,12 +50,25 @@ impl LightVolume {
         let [x, y, z] = along(points, -0.5, self.spacing);
         self.density.par_chunks_mut(points.nx).enumerate().with_min_len(64).for_each(|(row, density)| {
             let of_row = y[row % points.ny] * z[row / points.ny];
-            density.iter_mut().zip(&x).for_each(|(density, x)| *density *= of_row * x);
+            fade_row(density, &x, of_row, |density, x| *density *= of_row * x);
         });
         let [x, y, z] = along(cubes, 0.5, self.mixture.h);
         for (row, smoke) in self.mixture.smoke.chunks_exact_mut(cubes.nx).enumerate() {
             let of_row = y[row % cubes.ny] * z[row / cubes.ny];
-            smoke.iter_mut().zip(&x).for_each(|(smoke, x)| *smoke = smoke.map(|color| color * of_row * x));
+            fade_row(smoke, &x, of_row, |smoke, x| *smoke = smoke.map(|color| color * of_row * x));
         }
+    }
+}
+
+/// Calls `fade` with the values of a row and the shares `x` along it, but where these and `of_row` are 1.
+fn fade_row<T>(values: &mut [T], x: &[f32], of_row: f32, fade: impl Fn(&mut T, f32)) {
+    let (mut first, mut last) = (values.len(), values.len());
+    if of_row == 1.0 {
+        let whole = |x: &f32| *x == 1.0;
+        first = x.iter().position(whole).unwrap_or(x.len());
+        last = x.iter().rposition(whole).map_or(x.len(), |n| n + 1);
+    }
+    for n in (0..first).chain(last..values.len()) {
+        fade(&mut values[n], x[n]);
     }
 }

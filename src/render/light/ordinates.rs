@@ -190,14 +190,24 @@ impl Outside {
     }
 }
 
-/// Irradiance / π of a floor from the radiance in each direction, 1 for 1 from everywhere.
-pub(super) fn on_floor(radiance: impl Fn(usize) -> f32) -> f32 {
-    let (mut sum, mut all) = (0.0, 0.0);
-    for (n, (step, weight)) in directions().into_iter().enumerate().filter(|(_, (step, _))| step[1] < 0) {
-        let share = -weight * unit(step)[1];
-        (sum, all) = (sum + share * radiance(n), all + share);
+/// The directions that lead down onto a floor, with their shares of its irradiance.
+pub(super) struct OnFloor {
+    shares: [(usize, f32); 5],
+    all: f32,
+}
+
+impl OnFloor {
+    pub fn new() -> Self {
+        let down = directions().into_iter().enumerate().filter(|(_, (step, _))| step[1] < 0);
+        let mut down = down.map(|(n, (step, weight))| (n, -weight * unit(step)[1]));
+        let shares = std::array::from_fn(|_| down.next().expect("five of them"));
+        Self { shares, all: shares.iter().map(|(_, share)| share).sum() }
     }
-    sum / all
+
+    /// Irradiance / π from the radiance in each direction, 1 for 1 from everywhere.
+    pub fn irradiance(&self, radiance: impl Fn(usize) -> f32) -> f32 {
+        self.shares.iter().map(|&(n, share)| share * radiance(n)).sum::<f32>() / self.all
+    }
 }
 
 /// Radiance of a floor, the same in all directions.
@@ -368,8 +378,8 @@ impl Color {
             let mut halves = std::mem::take(&mut self.halves);
             let [up, down] = &mut halves;
             let level = &*self;
-            // Small grids are not worth a second thread.
-            if grid.dims.cells() < 1 << 11 {
+            // Small grids are not worth a second thread, and few threads have the three colours to share.
+            if grid.dims.cells() < 1 << 11 || rayon::current_num_threads() < 4 {
                 sweep_half(level, grid, up, true, last);
                 sweep_half(level, grid, down, false, last);
             } else {

@@ -11,11 +11,15 @@
 //! crosses many of them: with these counted, a full slab of 128 × 8 × 128 cells sent 0.12 of its light under a sun at 35°, and none at
 //! 6°. Points beyond a side that light enters through hold the negative of the depth beside them: on the side itself the depth is 0.
 
+use std::cell::Cell;
+
+use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
 use super::Points;
 use crate::grid::Dims;
-use crate::simd::{Simd, each_level, greatest, least};
+use crate::simd::vectors::{EIGHT, Simd, f32x8, transposed};
+use crate::simd::{each_level, greatest, least};
 
 /// The root of an optical depth, with its sign: extrapolation past the box makes negative depths. Below an edge of smoke the depth grows
 /// with the square of the distance, so its root is linear and is interpolated exactly. Interpolated itself, the depth is too large
@@ -36,14 +40,62 @@ pub(super) fn sweep(field: Points, extinction: f32, s: [f32; 3], out: &mut Vec<f
     out.clear();
     out.resize(field.dims.cells(), 0.0);
     let columns = Columns::new(field, extinction, s);
-    columns.sweep(out);
-    columns.mirror_depths(out);
+    if columns.axis != 0 {
+        return columns.all(out);
+    }
+    // Rows of a layer across x lie apart in memory, so the sweep runs on fields with x and y exchanged.
+    let Dims { nx, ny, nz } = field.dims;
+    let [mut values, mut depths] = EXCHANGED.take();
+    for field_values in [&mut values, &mut depths] {
+        field_values.resize(field.dims.cells(), 0.0);
+    }
+    exchange(field.values, [nx, ny], &mut values);
+    let dims = Dims { nx: ny, ny: nx, nz };
+    Columns::new(Points { dims, values: &values, ..field }, extinction, [s[1], s[0], s[2]]).all(&mut depths);
+    exchange(&depths, [ny, nx], out);
+    EXCHANGED.set([values, depths]);
+}
+
+thread_local! {
+    /// Memory of densities and depths with x and y exchanged, kept from sweep to sweep.
+    static EXCHANGED: Cell<[Vec<f32>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
+}
+
+/// Exchanges x and y of planes of `nx` × `ny` values.
+fn exchange(from: &[f32], [nx, ny]: [usize; 2], to: &mut [f32]) {
+    let planes = to.par_chunks_mut(nx * ny).zip(from.par_chunks(nx * ny)).with_min_len(8);
+    planes.for_each(|(to, from)| exchange_plane(from, [nx, ny], to));
+}
+
+each_level! {
+    fn exchange_plane(from: &[f32], size: [usize; 2], to: &mut [f32]) = exchange_kernel;
+}
+
+#[inline(always)]
+fn exchange_kernel<S: Simd>(s: S, from: &[f32], [nx, ny]: [usize; 2], to: &mut [f32]) {
+    let whole = [nx, ny].map(|n| n / EIGHT * EIGHT);
+    for j in (0..whole[1]).step_by(EIGHT) {
+        for i in (0..whole[0]).step_by(EIGHT) {
+            let mut rows = [s.splat_f32x8(0.0); EIGHT];
+            for n in 0..EIGHT {
+                rows[n] = f32x8::load_array_ref(s, from[(j + n) * nx + i..].first_chunk().expect("a block"));
+            }
+            for (n, column) in transposed(s, rows).into_iter().enumerate() {
+                column.store_array(to[(i + n) * ny + j..].first_chunk_mut().expect("a block"));
+            }
+        }
+    }
+    for j in 0..ny {
+        for i in if j < whole[1] { whole[0] } else { 0 }..nx {
+            to[i * ny + j] = from[j * nx + i];
+        }
+    }
 }
 
 /// Offset \[points\] of columns between layers below which they run along a side and do not cross it.
 const ALONG: f32 = 1e-4;
 /// Fewest points of a layer that is swept in parallel, and fewest points of one task.
-const LARGE: usize = 1 << 13;
+const LARGE: usize = 1 << 12;
 const FEWEST: usize = 1 << 10;
 
 /// Scratch memory of a task: the sweep of consecutive rows of one layer.
@@ -91,6 +143,12 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
+    /// Computes the depths of all points.
+    fn all(&self, out: &mut [f32]) {
+        self.sweep(out);
+        self.mirror_depths(out);
+    }
+
     fn new(field: Points<'a>, extinction: f32, s: [f32; 3]) -> Self {
         // On a tie the later axis, whose layers lie closer together in memory.
         let along = |a: usize| s[a].abs() * (1.0 + 1e-5 * a as f32);
@@ -183,8 +241,13 @@ impl<'a> Columns<'a> {
                     roots[u] = root((1.0 - g) * across(last) + g * across(next));
                 }
                 let row = points.next().expect("one row of points between two rows of columns");
-                let row = row.iter_mut().step_by(self.stride[0]);
-                row.zip(&*roots).for_each(|(depth, root)| *depth = squared(*root));
+                match self.stride[0] {
+                    1 => row.iter_mut().zip(&*roots).for_each(|(depth, root)| *depth = squared(*root)),
+                    stride => {
+                        let row = row.iter_mut().step_by(stride);
+                        row.zip(&*roots).for_each(|(depth, root)| *depth = squared(*root));
+                    }
+                }
             }
         }
     }
@@ -225,8 +288,14 @@ impl<'a> Columns<'a> {
     /// Loads row `v` of layer `n` and repeats its first and last value.
     fn load(&self, n: usize, v: usize, row: &mut [f32]) {
         let width = self.size[0];
-        let from = self.field.values[self.start(n) + v * self.stride[1]..].iter();
-        row[1..=width].iter_mut().zip(from.step_by(self.stride[0])).for_each(|(to, x)| *to = *x);
+        let from = &self.field.values[self.start(n) + v * self.stride[1]..];
+        match self.stride[0] {
+            1 => row[1..=width].copy_from_slice(&from[..width]),
+            stride => {
+                let from = from.iter().step_by(stride);
+                row[1..=width].iter_mut().zip(from).for_each(|(to, x)| *to = *x);
+            }
+        }
         (row[0], row[width + 1]) = (row[1], row[width]);
     }
 }

@@ -24,7 +24,12 @@ impl LightVolume {
         let [depth, shade] = [&self.depth, &self.shade].map(|depths| samples.depths(self.on_points(depths)));
         let (density, spans) = (samples.densities(self.on_points(&self.density)), samples.spans(&self.spans));
         let (albedo, forward) = (&self.cubes.albedo, self.cubes.phase.forward);
-        sums.par_chunks_mut(plane).enumerate().for_each(|(slab, sums)| {
+        let [red, green, blue] = &mut self.sources.sun;
+        for sun in [&mut *red, &mut *green, &mut *blue] {
+            sun.resize(dims.cells(), 0.0);
+        }
+        let suns = red.par_chunks_mut(plane).zip(green.par_chunks_mut(plane)).zip(blue.par_chunks_mut(plane));
+        sums.par_chunks_mut(plane).zip(suns).enumerate().for_each(|(slab, (sums, ((red, green), blue)))| {
             let mut strip = Arriving::default();
             for k in (1..points.nz - 1).filter(|&k| cube(2, k) == slab) {
                 for j in 1..points.ny - 1 {
@@ -57,12 +62,11 @@ impl LightVolume {
                     }
                 }
             }
+            for (c, sun) in [red, green, blue].into_iter().enumerate() {
+                let lit = sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20));
+                sun.iter_mut().zip(lit).for_each(|(sun, lit)| *sun = lit);
+            }
         });
-        for c in 0..3 {
-            let sun = &mut self.sources.sun[c];
-            sun.clear();
-            sun.extend(sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20)));
-        }
         self.scratch.sums = sums;
     }
 }

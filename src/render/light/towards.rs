@@ -1,7 +1,9 @@
 //! The light volume as a march towards an eye reads it.
 
+use std::cell::Cell;
+
+use fearless_simd::prelude::*;
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::forward_peak::{Spread, Strip};
@@ -12,6 +14,8 @@ use super::sharpened::Across;
 use super::{LightVolume, Mixture, root};
 use crate::render::medium::{MOST, Medium};
 use crate::render::trilinear::trilinear;
+use crate::simd::halves::narrow;
+use crate::simd::vectors::{f32x8, transposed};
 use crate::simd::{Simd, each_level, greatest, least};
 
 /// Number of values interpolated from cubes to points: radiance of three colours, the share of the sun's depth that counts for light
@@ -57,8 +61,8 @@ impl LightVolume {
                 let (j0, j1, fy) = near(1, j);
                 let of = |j: usize, k: usize| &cubes[dims.index(0, j, k)..][..dims.nx];
                 let (a, b, c, d) = (of(j0, k0), of(j1, k0), of(j0, k1), of(j1, k1));
-                row.clear();
-                row.extend((0..dims.nx).map(|i| mix(&mix(&a[i], &b[i], fy), &mix(&c[i], &d[i], fy), fz)));
+                row.resize(dims.nx, [0.0; VALUES]);
+                mix_rows([a, b, c, d], [fy, fz], row);
                 roots.row([span.start, span.end], [j, k], across, sharpened);
                 let depths = &self.depth[points.index(span.start, j, k)..][..span.len()];
                 let chunks = depths.chunks(CHUNK).zip(out[span.clone()].chunks_mut(CHUNK));
@@ -69,15 +73,7 @@ impl LightVolume {
                     if let Some(shade) = self.shade.get(first..first + depths.len()) {
                         strip.depth.iter_mut().zip(shade).for_each(|(depth, shade)| *depth += shade);
                     }
-                    for i in 0..depths.len() {
-                        let (low, high, f) = xs[span.start + n * CHUNK + i];
-                        let values = mix(&row[low], &row[high], f);
-                        for c in 0..3 {
-                            strip.sent[c][i] = values[c];
-                            strip.scale[c][i] = values[3 + c];
-                        }
-                        [strip.rest[i], strip.cosine[i]] = [values[6], values[7]];
-                    }
+                    along_row(row, &xs[span.start + n * CHUNK..][..depths.len()], &mut strip);
                     for (sent, once) in strip.sent.iter_mut().zip(once.iter().flatten()) {
                         sent.iter_mut()
                             .zip(&once[first..][..depths.len()])
@@ -102,18 +98,15 @@ impl LightVolume {
                         );
                     }
                     let mut wide = [[0.0_f32; 4]; CHUNK];
-                    for (i, wide) in wide.iter_mut().enumerate() {
-                        // Half floats end before the brightest skies do.
-                        let sent = [0, 1, 2].map(|c| least(strip.sent[c][i], MOST));
-                        *wide = [sent[0], sent[1], sent[2], least(root(strip.depth[i]), MOST)];
-                    }
+                    as_read(&mut strip, &mut wide);
                     for (wide, root) in wide.iter_mut().zip(sharpened.iter().skip(n * CHUNK)) {
                         wide[3] = least(*root, MOST);
                     }
-                    out.as_flattened_mut().convert_from_f32_slice(wide[..depths.len()].as_flattened());
+                    narrow(wide[..depths.len()].as_flattened(), out.as_flattened_mut());
                 }
             }
         });
+        CUBES.set(cubes);
     }
 
     /// The values of each cube, towards an eye. The radiance is ∑ w p(Ω·Ω′) L(Ω′) over the ordinates.
@@ -122,7 +115,9 @@ impl LightVolume {
         let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
         let sun_phase = cut_phase(medium, medium.sun_direction.map(|x| -x));
         let by_rays = self.outside_rays.is_some();
-        let mut all = vec![[0.0; VALUES]; dims.cells()];
+        let mut all = CUBES.take();
+        all.clear();
+        all.resize(dims.cells(), [0.0; VALUES]);
         let rows = all.par_chunks_mut(dims.nx).enumerate().with_min_len(64);
         rows.for_each_init(Cubes::default, |cubes, (row, values)| {
             let wanted = |i: usize| self.solver.wanted(i, row);
@@ -138,13 +133,22 @@ impl LightVolume {
                 let way =
                     Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
                 look_at(cubes, &radiance, &sun_phase, medium, &way);
+                let cube = row * dims.nx + first;
+                let [red, green, blue] =
+                    self.cubes.albedo.each_ref().map(|albedo| &albedo[cube..][..values.len()]);
+                if by_rays {
+                    cubes.sent = [[0.0; CHUNK]; 3];
+                }
                 for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
-                    let own = self.within_towards(row * dims.nx + first + n, way.from(n), medium);
-                    for c in 0..3 {
-                        values[c] = own[c] + if by_rays { 0.0 } else { cubes.sent[c][n] };
-                        values[3 + c] = 1.0 - self.cubes.albedo[c][row * dims.nx + first + n] * forward;
+                    let [r, g, b] = [0, 1, 2].map(|c| cubes.sent[c][n]);
+                    let [of_r, of_g, of_b] = [red[n], green[n], blue[n]].map(|albedo| 1.0 - albedo * forward);
+                    *values = [r, g, b, of_r, of_g, of_b, cubes.rest[n], cubes.cosine[n]];
+                }
+                if self.within.shines {
+                    for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
+                        let own = self.within_towards(cube + n, way.from(n), medium);
+                        (0..3).for_each(|c| values[c] += own[c]);
                     }
-                    values[6..].copy_from_slice(&[cubes.rest[n], cubes.cosine[n]]);
                 }
             }
         });
@@ -194,6 +198,11 @@ impl LightVolume {
             4.0 * std::f32::consts::PI * medium.phase_function(parallel, cosine) * mean
         })
     }
+}
+
+thread_local! {
+    /// Memory of the values of cubes, kept from picture to picture.
+    static CUBES: Cell<Vec<Values>> = const { Cell::new(Vec::new()) };
 }
 
 /// Cubes side by side along x.
@@ -277,6 +286,67 @@ fn look_at_kernel<S: Simd>(
     }
 }
 
-fn mix(low: &Values, high: &Values, f: f32) -> Values {
-    std::array::from_fn(|n| low[n] + f * (high[n] - low[n]))
+each_level! {
+    /// Interpolates between four rows of cubes, along y and then along z.
+    fn mix_rows(cubes: [&[Values]; 4], f: [f32; 2], out: &mut [Values]) = mix_rows_kernel;
+}
+
+#[inline(always)]
+fn mix_rows_kernel<S: Simd>(_: S, cubes: [&[Values]; 4], [fy, fz]: [f32; 2], out: &mut [Values]) {
+    let out = out.as_flattened_mut();
+    let [a, b, c, d] = cubes.map(|values| &values.as_flattened()[..out.len()]);
+    for i in 0..out.len() {
+        let (low, high) = (a[i] + fy * (b[i] - a[i]), c[i] + fy * (d[i] - c[i]));
+        out[i] = low + fz * (high - low);
+    }
+}
+
+each_level! {
+    /// Interpolates along a row of cubes, to places between two of them each.
+    fn along_row(row: &[Values], places: &[(usize, usize, f32)], strip: &mut Strip) = along_row_kernel;
+}
+
+#[inline(always)]
+fn along_row_kernel<S: Simd>(s: S, row: &[Values], places: &[(usize, usize, f32)], strip: &mut Strip) {
+    for (block, places) in places.chunks(VALUES).enumerate() {
+        let mut values = [s.splat_f32x8(0.0); VALUES];
+        for (value, &(low, high, f)) in values.iter_mut().zip(places) {
+            let (low, high) = (f32x8::load_array_ref(s, &row[low]), f32x8::load_array_ref(s, &row[high]));
+            *value = low + s.splat_f32x8(f) * (high - low);
+        }
+        let [red, green, blue, of_red, of_green, of_blue, rest, cosine] = transposed(s, values);
+        let Strip { sent, scale, rest: to_rest, cosine: to_cosine, .. } = strip;
+        let [to_red, to_green, to_blue] = sent;
+        let [to_of_red, to_of_green, to_of_blue] = scale;
+        for (from, to) in [
+            (red, to_red),
+            (green, to_green),
+            (blue, to_blue),
+            (of_red, to_of_red),
+            (of_green, to_of_green),
+            (of_blue, to_of_blue),
+            (rest, to_rest),
+            (cosine, to_cosine),
+        ] {
+            from.store_array(&mut to.as_chunks_mut().0[block]);
+        }
+    }
+}
+
+each_level! {
+    /// Radiance and [`root`] of the depth at each point.
+    fn as_read(strip: &mut Strip, out: &mut [[f32; 4]; CHUNK]) = as_read_kernel;
+}
+
+#[inline(always)]
+fn as_read_kernel<S: Simd>(_: S, strip: &mut Strip, out: &mut [[f32; 4]; CHUNK]) {
+    let Strip { sent: [red, green, blue], depth, .. } = strip;
+    // Half floats end before the brightest skies do.
+    for values in [&mut *red, &mut *green, &mut *blue] {
+        values.iter_mut().for_each(|value| *value = least(*value, MOST));
+    }
+    depth.iter_mut().for_each(|value| *value = least(root(*value), MOST));
+    for i in 0..CHUNK {
+        out[i] = [red[i], green[i], blue[i], depth[i]];
+    }
 }

@@ -10,12 +10,12 @@ pub(super) use sharpen::{MIDDLE, SIDE};
 use std::ops::Range;
 
 use half::f16;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
 
 use super::bricks;
 use super::medium::Medium;
 use crate::grid::Dims;
+use crate::simd::halves::{narrow, widen};
 use crate::snapshot::{BRICK, Part, Snapshot};
 
 use shade::{CHUNK, Lane, Strip};
@@ -260,7 +260,7 @@ impl<'a> Sides<'a> {
                 continue;
             }
             let count = from.len();
-            from.as_flattened().convert_to_f32_slice(wide[..count].as_flattened_mut());
+            widen(from.as_flattened(), wide[..count].as_flattened_mut());
             for i in 0..count {
                 strip.shown[i] = across * shown[i];
                 for c in 0..4 {
@@ -271,7 +271,7 @@ impl<'a> Sides<'a> {
             for i in 0..count {
                 wide[i] = [out[0][i], out[1][i], out[2][i], out[3][i]];
             }
-            texels.as_flattened_mut().convert_from_f32_slice(wide[..count].as_flattened());
+            narrow(wide[..count].as_flattened(), texels.as_flattened_mut());
         }
     }
 }

@@ -382,7 +382,11 @@ impl Color {
                         continue;
                     }
                     let first = (row * strips + strip) * EIGHT;
-                    let (up, down) = (&up[n][first..], &down[n][first..]);
+                    let (up, down) = (&up[n][first..][..EIGHT], &down[n][first..][..EIGHT]);
+                    if let Some(out) = out.first_chunk_mut::<EIGHT>() {
+                        (0..EIGHT).for_each(|i| out[i] = up[i] + down[i]);
+                        continue;
+                    }
                     out.iter_mut().zip(up.iter().zip(down)).for_each(|(out, (up, down))| *out = up + down);
                 }
             }
@@ -418,6 +422,11 @@ fn zeros(values: &mut Vec<f32>, dims: Dims) {
 
 /// Copies rows of `nx` into longer ones, with zeros at their ends; without any rows, zeros.
 fn pad(from: &[f32], nx: usize, dims: Dims, to: &mut Vec<f32>) {
+    if nx == dims.nx && !from.is_empty() {
+        to.clear();
+        to.extend_from_slice(from);
+        return;
+    }
     zeros(to, dims);
     for (from, to) in from.chunks_exact(nx).zip(to.chunks_exact_mut(dims.nx)) {
         to[..nx].copy_from_slice(from);
@@ -511,22 +520,37 @@ fn refined(coarse: &[f32], from: Dims, out: &mut [f32], grid: &Grid) {
         [n / 2, other]
     };
     let strips = to.nx / EIGHT;
-    let mut blended = vec![0.0; from.nx];
+    // With the first and the last value once more.
+    let mut blended = vec![0.0; from.nx + 2];
     for (row, out) in out.chunks_exact_mut(to.nx).enumerate() {
         if !grid.filled[row * strips..][..strips].iter().any(|&filled| filled) {
             continue;
         }
         let ([j, j2], [k, k2]) = (near(row % to.ny, from.ny), near(row / to.ny, from.nz));
         let of = |j: usize, k: usize| &coarse[from.index(0, j, k)..][..from.nx];
-        let (a, b, c, d) = (of(j, k), of(j2, k), of(j, k2), of(j2, k2));
-        for (i, x) in blended.iter_mut().enumerate() {
-            *x = 0.75 * (0.75 * a[i] + 0.25 * b[i]) + 0.25 * (0.75 * c[i] + 0.25 * d[i]);
-        }
-        for (i, pair) in out.chunks_exact_mut(2).enumerate() {
-            let (below, above) = (blended[i.saturating_sub(1)], blended[(i + 1).min(from.nx - 1)]);
-            pair[0] = 0.75 * blended[i] + 0.25 * below;
-            pair[1] = 0.75 * blended[i] + 0.25 * above;
-        }
+        refine_row([of(j, k), of(j2, k), of(j, k2), of(j2, k2)], &mut blended, out);
+    }
+}
+
+each_level! {
+    /// Interpolates between four rows, then along the row to half the distance.
+    fn refine_row(rows: [&[f32]; 4], blended: &mut [f32], out: &mut [f32]) = refine_row_kernel;
+}
+
+#[inline(always)]
+fn refine_row_kernel<S: Simd>(_: S, rows: [&[f32]; 4], blended: &mut [f32], out: &mut [f32]) {
+    let count = blended.len() - 2;
+    let [a, b, c, d] = rows.map(|row| &row[..count]);
+    let within = &mut blended[1..=count];
+    for i in 0..count {
+        within[i] = 0.75 * (0.75 * a[i] + 0.25 * b[i]) + 0.25 * (0.75 * c[i] + 0.25 * d[i]);
+    }
+    (blended[0], blended[count + 1]) = (blended[1], blended[count]);
+    let pairs = out.as_chunks_mut::<2>().0;
+    let count = pairs.len().min(count);
+    let (below, here, above) = (&blended[..count], &blended[1..=count], &blended[2..count + 2]);
+    for i in 0..count {
+        pairs[i] = [0.75 * here[i] + 0.25 * below[i], 0.75 * here[i] + 0.25 * above[i]];
     }
 }
 
