@@ -187,7 +187,8 @@ impl CpuRenderer {
         // A pair of steps begins in the slab. A sample reads cells on either side of it, which are sharpened
         // by their neighbours.
         let near = if self.quality.splines { 3 } else { 2 };
-        let far = (1.0 / self.quality.samples(look, dims)).ceil() as usize + near;
+        // Steps are the longest in thin smoke.
+        let far = (1.0 / self.quality.samples(look, dims, 0.0)).ceil() as usize + near;
         self.lit.light.set_scale(look.light_scale);
         [far, far.max(self.lit.light.cells_above(dims))]
     }

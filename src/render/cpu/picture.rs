@@ -336,7 +336,7 @@ impl Picture {
             });
             return Some([[0.0; 2], [1.0; 2]]);
         }
-        let dt = contents.h / pass.quality.samples(view.look, contents.dims);
+        let dt = contents.h / pass.quality.samples(view.look, contents.dims, contents.h);
         let (mut padding, one) = (<[Vec<_>; 3]>::default(), OccupiedBricks::one(contents));
         let volume = match view.mode.glowing() {
             Some(quantity) => {
@@ -511,8 +511,10 @@ impl Picture {
         if view.cursor.is_some() {
             self.smoke.shade(contents, view.look, axes.eye.into(), quality);
         }
-        let (extinction, dt) =
-            (view.look.extinction.max(0.0), contents.h / quality.samples(view.look, contents.dims));
+        let (extinction, dt) = (
+            view.look.extinction.max(0.0),
+            contents.h / quality.samples(view.look, contents.dims, contents.h),
+        );
         let cursor = view.cursor.map(|cursor| CursorRows {
             cursor,
             axes: &axes,

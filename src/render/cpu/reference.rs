@@ -78,7 +78,7 @@ impl<'a> Smoke<'a> {
         let mut texels = vec![[half::f16::ZERO; 4]; snapshot.dims.cells()];
         cells.write_shown(&medium, &mut texels);
         let bricks = Bricks::of(snapshot.dims, &texels);
-        let samples = quality.samples(view.look, snapshot.dims);
+        let samples = quality.samples(view.look, snapshot.dims, snapshot.h);
         Self {
             snapshot,
             values: Volume::at_centres(snapshot, &texels),

@@ -98,7 +98,7 @@ fn packets_march_through_shaded_smoke_as_single_rays_do() {
             let mut glow = texels.clone();
             cells.shade(&medium, &mut texels, &mut glow, &mut Written::default());
             let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
-            let dt = snapshot.h / quality.samples(&look, snapshot.dims);
+            let dt = snapshot.h / quality.samples(&look, snapshot.dims, snapshot.h);
             let want = ray_by_ray(&camera, |ray, offset| {
                 let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
                 plain::through_shaded([&shaded, &glow, &towards], splines, &lattice, ray, &medium)
@@ -129,7 +129,7 @@ fn packets_that_share_light_match_single_rays() {
     let glow = vec![[f16::ZERO; 4]; snapshot.dims.cells()];
     let [shaded, glow] = [&texels, &glow].map(|texels| Volume::at_centres(&snapshot, texels));
     let towards = Volume::of_light(&light, &towards);
-    let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims);
+    let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims, snapshot.h);
     assert!(light.spacing > 1.99 * dt, "light is coarse");
     let want = ray_by_ray(&camera, |ray, offset| {
         let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
@@ -147,7 +147,7 @@ fn packets_march_through_a_flow_as_single_rays_do() {
     let longest = snapshot.extent().into_iter().fold(0.0, f32::max);
     for (mode, quantity) in [(Mode::Speed, Quantity::Speed), (Mode::Vorticity, Quantity::Vorticity)] {
         let [_, top] = Ranges::of(&snapshot).range(quantity);
-        let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims);
+        let dt = snapshot.h / Quality::FINAL.samples(&look, snapshot.dims, snapshot.h);
         let want = ray_by_ray(&camera, |ray, offset| {
             let lattice = Lattice::new(ray, snapshot.extent(), f32::MAX, offset, dt);
             plain::through_flow(&flow, mode == Mode::Vorticity, top, THICKNESS / longest, &lattice, ray)

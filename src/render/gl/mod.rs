@@ -429,7 +429,7 @@ impl Renderer {
             .vec3("lobes", [medium.lobes[0], medium.lobes[1], medium.second_share])
             .float("glow", medium.glow[0])
             .float("fade", medium.fade)
-            .float("dt", grid.h / self.quality.samples(view.look, self.grid.dims))
+            .float("dt", grid.h / self.quality.samples(view.look, self.grid.dims, self.grid.h))
             .vec4("cursor", cursor)
             .vec3("cursor_color", view.cursor.map_or([0.0; 3], |c| c.color))
             .vec3("floor_albedo", view.look.floor.unwrap_or([-1.0; 3]))
@@ -480,7 +480,7 @@ impl Renderer {
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
             mode if mode.shows_smoke() => {
-                let halves = halves(self.quality.samples(view.look, self.grid.dims));
+                let halves = halves(self.quality.samples(view.look, self.grid.dims, self.grid.h));
                 let variant = [view.look.glow > 0.0, self.quality.splines, halves];
                 (self.programs.march(&self.gl, variant)?, self.march_inputs(inputs, view))
             }
