@@ -91,7 +91,7 @@ impl Bricks {
         self.sums = Some(sums);
     }
 
-    /// Learns what was counted since the scalars last changed. Returns their sums, or `None` if that was before.
+    /// Declares the counted bricks up to date, and returns the counted sums; `None` if the scalars have changed since they were counted.
     pub fn learn_counted(&mut self) -> Option<[f64; 4]> {
         let sums = self.sums.take()?;
         std::mem::swap(&mut self.planes, &mut self.counted);

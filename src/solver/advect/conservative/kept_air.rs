@@ -96,7 +96,7 @@ fn raise_loss_kernel<S: Simd>(
             };
         }
         let [u0, u1, v0, v1, w0, w1, f0, f1, cell] = eight;
-        // What leaves along each axis, and what of it the weights of the box choose.
+        // Volumes that leave along each axis, and the parts of them that Φ weighs.
         let (x, y, z) = (steps * (u1 - u0), steps * (v1 - v0), steps * (w1 - w0));
         let a = steps * x_weight * (f1 * u1 - f0 * u0);
         let b = steps * cell * (y1 * v1 - y0 * v0);

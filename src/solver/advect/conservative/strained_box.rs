@@ -12,9 +12,8 @@
 //! d Φ F be the part of the fluxes that earlier rounds have moved. A round then begins with V = 1 − d ΔΦF,
 //! and every sweep of it changes V as usual.
 //!
-//! The ramp is as short as it can be while each cell keeps a volume of at least 1 − [`EMPTIEST`]. That is found out by computing the volumes
-//! for ramps of several lengths (`kept_air.rs`): the bound that the greatest speed in the box gives would be
-//! three times as long.
+//! The ramp is as short as it can be while each cell keeps a volume of at least 1 − [`EMPTIEST`]: `kept_air.rs` computes the volumes for ramps
+//! of several lengths. The bound that the greatest speed in the box gives would be three times as long.
 
 use fearless_simd::prelude::*;
 
