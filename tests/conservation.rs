@@ -4,8 +4,8 @@ mod common;
 
 use common::{advance, all, bits, cell, config, inert, noise};
 use updraft::solver::{
-    Advection, BoundaryCondition, Config, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape, Smoke,
-    Solid, Solver, Source, TimeControl,
+    Advection, BoundaryCondition, Config, Dab, Inflow, Integrator, Params, Region, SCALAR_LIMIT, Shape,
+    Smoke, Solid, Solver, Source, TimeControl,
 };
 
 /// Makes a noisy flow of some cells a step in a closed or periodic box, with smoke everywhere.
@@ -60,6 +60,49 @@ fn a_uniform_field_stays_uniform_in_any_flow() {
                 assert!(worst < 5e-4, "{sides:?} {dt} {at:?}: off by {worst}");
             }
         }
+    }
+}
+
+/// Returns the sums of the colours over the cells of smoke \[m³\].
+fn summed(solver: &Solver) -> [f64; 3] {
+    let layout = solver.smoke_layout();
+    let [nx, ny, nz] = layout.dims.array().map(|n| n as isize);
+    let volume = f64::from(solver.config().smoke_h()).powi(3);
+    let mut sums = [0.0; 3];
+    for (k, j) in (0..nz).flat_map(|k| (0..ny).map(move |j| (k, j))) {
+        for cell in &solver.scalars()[layout.at(0, j, k)..layout.at(nx, j, k)] {
+            (0..3).for_each(|c| sums[c] += volume * f64::from(cell[c]));
+        }
+    }
+    sums
+}
+
+/// A step counts finer smoke while it takes its means; a dab after it changes what it has counted.
+#[test]
+fn the_masses_of_a_step_are_those_of_its_smoke_at_any_detail() {
+    for detail in [1, 2, 3] {
+        let sides = all(BoundaryCondition::Closed);
+        let config = Config { detail, ..config([24, 20, 22], 0.05, sides, Advection::Conservative) };
+        let source = Source::new(Region::sphere([0.6, 0.4, 0.5], 0.2), [2.0, 0.0, 1.0, 30.0]);
+        let mut solver = Solver::new(config, Params::default(), vec![source]).unwrap();
+        let check = |solver: &Solver, when: &str| {
+            for (c, (stated, is)) in solver.stats().mass.into_iter().zip(summed(solver)).enumerate() {
+                assert!(
+                    (stated - is).abs() <= 1e-6 * is,
+                    "{detail}, {when}, {c}: {stated:e}, {is:e} are there"
+                );
+            }
+        };
+        for n in 0..4 {
+            solver.step(1.0 / 24.0).unwrap();
+            check(&solver, "step");
+            let center = [0.2 + 0.1 * n as f32, 0.8, 0.3];
+            let add = [0.5, 0.25, 0.0, 5.0];
+            solver.dab(&Dab { center, radius: 0.15, add, push: [0.0; 3], erase: 0.0 }).unwrap();
+            solver.settle();
+            check(&solver, "dab");
+        }
+        assert!(solver.stats().mass[1] > 1e-3, "{detail}: {:?}", solver.stats());
     }
 }
 
