@@ -213,7 +213,7 @@ fn glow_lights_the_floor_as_traced() {
 #[test]
 fn dense_glow_lights_the_floor_as_traced() {
     for (extinction, anisotropy) in [(25.0, 0.0), (100.0, 0.0), (100.0, 0.6)] {
-        let look = Look { floor: Some([0.5; 3]), extinction, anisotropy, paths: 256, ..ball_that_glows(0.0) };
+        let look = Look { floor: Some([0.5; 3]), extinction, anisotropy, ..ball_that_glows(0.0) };
         let look = Look { colors: [[0.9; 3]; 3], ..look };
         let [fast, traced] = both(&smoke_in(64, 1.0, 100.0), &look);
         let below = |_: u32, y: u32| y > 34;
@@ -282,7 +282,7 @@ fn ball_that_glows(albedo: f32) -> Look {
         glow: 4.0,
         glow_heat: 100.0,
         extinction: 20.0,
-        paths: 2048,
+        paths: 128,
         ..dark
     }
 }
@@ -301,11 +301,9 @@ fn glow_lights_smoke_in_any_direction_as_traced() {
             let hot = ball([0.5; 3], 0.08);
             [hot, puffs.iter().map(|&puff| ball(puff, 0.06)).sum(), 0.0, 100.0 * hot]
         });
-        // Of 2048 paths one puff of the coarse box is still a quarter off.
-        let look = Look { paths: if cells == 32 { 8192 } else { 2048 }, ..ball_that_glows(0.9) };
-        let ratios = ratios_at(&puffs, 0.05, &snapshot, &look);
+        let ratios = ratios_at(&puffs, 0.05, &snapshot, &ball_that_glows(0.9));
         println!("{cells} cells: {ratios:.2?}");
-        assert!(ratios.iter().all(|ratio| (0.8..1.3).contains(ratio)), "{cells} cells: {ratios:?}");
+        assert!(ratios.iter().all(|ratio| (0.9..1.2).contains(ratio)), "{cells} cells: {ratios:?}");
     }
 }
 
@@ -323,7 +321,7 @@ fn glow_lights_solids_in_any_direction_as_traced() {
     let look = Look { solids: vec![[0.5; 3]; places.len()], ..ball_that_glows(0.0) };
     let ratios = ratios_at(&places, 0.065, &snapshot, &look);
     println!("{ratios:.2?}");
-    assert!(ratios.iter().all(|ratio| (0.8..1.25).contains(ratio)), "{ratios:?}");
+    assert!(ratios.iter().all(|ratio| (0.8..1.1).contains(ratio)), "{ratios:?}");
 }
 
 /// A lamp within smoke over a floor: no patches on it.

@@ -334,7 +334,7 @@ fn source() -> Vec<Parameter> {
             .says("Region in which it emits; absent: a ball near the floor."),
         number("source.#.emit.red", "1/s", EMISSION, Restarts)
             .default("0")
-            .says("Rate of red smoke; below 0 it takes smoke away, as far as there is any."),
+            .says("Rate of red smoke; below 0 it takes smoke away, as far as there is any. Without `emit` a source emits red 4 and heat 60; with it, what is left out is 0."),
         number("source.#.emit.green", "1/s", EMISSION, Restarts).default("0").says("Green smoke."),
         number("source.#.emit.blue", "1/s", EMISSION, Restarts).default("0").says("Blue smoke."),
         number("source.#.emit.heat", "K/s", EMISSION, Restarts).default("0").says("Heat."),

@@ -56,6 +56,18 @@ pub struct Axes {
     pub back: f32,
 }
 
+/// A point in a picture.
+pub struct Seen {
+    /// Number of its pixel, rows from the bottom.
+    pub pixel: usize,
+    /// Unit vector towards the eye.
+    pub to_eye: Vector3<f32>,
+    /// Distance of the eye \[m\].
+    pub distance: f32,
+    /// Mean radiance of the pixel for each unit of radiant intensity towards the eye \[1/m²\].
+    pub weight: f32,
+}
+
 impl Axes {
     /// Returns the axes of `camera` for a picture of the given width over height. A camera at its own target
     /// looks along −z; an `up` along the view is replaced.
@@ -165,6 +177,34 @@ impl Axes {
         }
         let seen = (0..2).all(|a| window[0][a] < 1.0 && window[1][a] > 0.0);
         seen.then(|| window.map(|corner| corner.map(|x| x.clamp(0.0, 1.0))))
+    }
+
+    /// Returns a point in a picture of `size`; `None` out of sight.
+    pub fn seen(&self, p: Point3<f32>, size: [u32; 2]) -> Option<Seen> {
+        let (inwards, askew) = self.upright();
+        let to = p - self.eye;
+        let (into, distance) = (to.dot(&inwards), to.norm());
+        let depth = if self.parallel { 1.0 } else { into };
+        if into <= 0.0 || distance <= 0.0 {
+            return None;
+        }
+        let at = |axis: Vector3<f32>, askew: f32| {
+            0.5 + 0.5 * (to.dot(&axis) / axis.norm_squared() - into * askew) / depth
+        };
+        let [x, y] = [(at(self.right, askew[0]), size[0]), (at(self.up, askew[1]), size[1])]
+            .map(|(share, count)| (share * count as f32).floor());
+        if !(0.0..size[0] as f32).contains(&x) || !(0.0..size[1] as f32).contains(&y) {
+            return None;
+        }
+        // Area of a pixel in the plane at distance 1, and its solid angle from the eye.
+        let area = 4.0 * self.right.norm() * self.up.norm() / (size[0] as f32 * size[1] as f32);
+        let slope = self.forward.dot(&inwards);
+        let (to_eye, weight) = match self.parallel {
+            true => (-self.forward, 1.0 / (area * slope)),
+            false => (-to / distance, distance * slope * slope / (area * into.powi(3))),
+        };
+        let pixel = y as usize * size[0] as usize + x as usize;
+        Some(Seen { pixel, to_eye, distance, weight })
     }
 
     /// Returns the matrix from world to clip space, for lines. z is the distance into the picture \[m\], and

@@ -131,6 +131,12 @@ impl Facet {
         self.coat.map_or(1.0, |coat| 1.0 - coat.reflectance(self.normal.dot(&self.to_eye)))
     }
 
+    /// Returns the radiant intensity that a white matte base sends in a direction, over the power that arrives \[1/sr\].
+    pub fn matte_towards(&self, direction: Vector3<f32>) -> f32 {
+        let cosine = self.normal.dot(&direction).max(0.0);
+        cosine / PI * Self { to_eye: direction, ..*self }.base()
+    }
+
     /// Returns the radiance that the coat reflects to the eye, of a light of an angular radius \[rad\] with
     /// an irradiance of 1 on a surface that faces it.
     pub fn glossy(&self, towards: Vector3<f32>, radius: f32) -> f32 {

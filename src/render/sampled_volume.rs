@@ -51,10 +51,14 @@ impl Volume {
         Self { dims: light.points, scale, first: -0.5, plane: 0, values: to_f32(texels) }
     }
 
+    /// Returns the value of a point.
+    pub fn value(&self, n: usize) -> [f32; 4] {
+        self.values[n - self.dims.index(0, 0, self.plane)]
+    }
+
     /// Samples trilinearly at a point in the box \[m\].
     pub fn sample(&self, p: [f32; 3]) -> [f32; 4] {
-        let before = self.dims.index(0, 0, self.plane);
-        trilinear(self.dims, self.place(p), |n| self.values[n - before])
+        trilinear(self.dims, self.place(p), |n| self.value(n))
     }
 
     /// Samples the quadratic B-spline, which has no creases and blurs slightly.

@@ -35,6 +35,7 @@ mod spline_taps;
 mod tests;
 mod texels;
 
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
@@ -56,6 +57,7 @@ pub(super) use composite::FEW_WEIGHTS;
 pub(super) use contents::Contents;
 #[cfg(feature = "viewer")]
 pub(super) use march::LEAST;
+use paths::TracedGlow;
 #[cfg(feature = "viewer")]
 pub(super) use picture::Frame;
 pub(super) use picture::{Integrator, Picture};
@@ -297,7 +299,7 @@ impl CpuRenderer {
                     *out = smoke.march(&axes.ray_through_pixel(size, pixel), t_max[x], offset);
                 }
             };
-            let integrator = Integrator::Rows { march: &rows, surfaces: None };
+            let integrator = Integrator::Rows { march: &rows, surfaces: None, prepare: None };
             return picture.render(&contents, view, self.quality, size, integrator);
         }
         let denoise = view.look.denoise;
@@ -310,27 +312,42 @@ impl CpuRenderer {
         let tracer = tracer.with_cancel(self.cancel);
         let paths = view.look.paths.div_ceil(passes).max(1);
         let done = AtomicU32::new(0);
+        // Glow of the current frame.
+        let glow = RwLock::new(None::<TracedGlow>);
         let surfaces = |axes: &Axes, frame: u32, y: usize, pixels: &mut [[f32; 4]]| {
+            let glow = glow.read().unwrap();
             pixels.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, pixel)| {
                 let shown = 1.0 - pixel[3];
                 if shown > 0.0 {
                     let at = [x as u32, y as u32];
                     let ray = axes.ray_through_pixel(size, at);
-                    let mean = tracer.mean_of_surface(at, &ray, paths * frame..paths * (frame + 1));
+                    let paths = paths * frame..paths * (frame + 1);
+                    let mean = tracer.mean_of_surface(at, &ray, glow.as_ref(), paths);
                     (0..3).for_each(|c| pixel[c] = shown * mean[c]);
                 }
             });
         };
         let rows = |axes: &Axes, frame: u32, y: usize, t_max: &[f32], out: &mut [[f32; 4]]| {
+            let glow = glow.read().unwrap();
             out.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, out)| {
                 let pixel = [x as u32, y as u32];
                 let ray = axes.ray_through_pixel(size, pixel);
-                *out = tracer.mean(pixel, &ray, t_max[x], paths * frame..paths * (frame + 1));
+                let paths = paths * frame..paths * (frame + 1);
+                *out = tracer.mean(pixel, &ray, t_max[x], glow.as_ref(), paths);
+                if let Some(glow) = &*glow {
+                    let light = glow.splats[y * size[0] as usize + x];
+                    (0..3).for_each(|c| out[c] += light[c]);
+                }
             });
             let rows = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(rows as f32 / (passes * size[1]) as f32);
         };
-        let integrator = Integrator::Rows { march: &rows, surfaces: Some(&surfaces) };
+        // A box over the pixel weighs traced glow, so its axes need no shift.
+        let prepare = |axes: &Axes, frame: u32| {
+            *glow.write().unwrap() = tracer.trace_glow(axes, size, frame, paths);
+        };
+        let integrator =
+            Integrator::Rows { march: &rows, surfaces: Some(&surfaces), prepare: Some(&prepare) };
         if denoise {
             return picture.render_denoised(&contents, view, quality, size, integrator);
         }

@@ -2,8 +2,9 @@
 //! (Woodcock et al. 1965). Each collision with the smoke is lit by the sun, and the path continues in a
 //! direction sampled from the phase function, until it leaves the box for the sky. Floor and solids are
 //! surfaces of the same paths, lit by the sun directly. They are Lambertian; solids may have a coat
-//! (`glossy.rs`), which is chosen at random. Glowing smoke is a light too ([`glow`]), and paths are directed
-//! towards it. Each interaction samples one of the further lights ([`lamps`]).
+//! (`glossy.rs`), which is chosen at random. Glowing smoke is a light too: its scattered light is traced from the smoke
+//! ([`light_tracing`]), and paths that must find it are directed towards it ([`glow`]). Each interaction samples one of
+//! the further lights ([`lamp_sampling`]).
 //!
 //! Free flights are sampled brick by brick with the extinction of the brick's maximum, so thin parts are
 //! cheap. Shadows use ratio tracking (Novák, Selle and Jarosz 2014). Unbiased except for half-float smoke.
@@ -11,15 +12,18 @@
 mod environment_sampling;
 mod glow;
 mod lamp_sampling;
+mod light_tracing;
+mod virtual_lights;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nalgebra::Vector3;
+use nalgebra::{Point3, Vector3};
 
 use super::reference::Smoke;
 use crate::look::Look;
 use crate::render::camera::{FAR, Ray, away_from_zero, box_span};
+use crate::render::denoise::brightness;
 use crate::render::glossy::{Coat, Facet};
 use crate::render::lamp::Lamp;
 use crate::render::scene::floor_shown;
@@ -27,6 +31,8 @@ use crate::render::solid::{self, Solid};
 use crate::render::stage::Stage;
 use crate::snapshot::BRICK;
 use glow::GlowingBricks;
+pub(super) use light_tracing::TracedGlow;
+use virtual_lights::VirtualLights;
 
 /// Number of collisions after which Russian roulette begins.
 const ROULETTE: u32 = 12;
@@ -63,6 +69,15 @@ enum Event {
     Surface(Surface),
 }
 
+impl Event {
+    fn place(&self) -> [f32; 3] {
+        match self {
+            Self::Smoke(hit) => hit.place,
+            Self::Surface(surface) => surface.place,
+        }
+    }
+}
+
 /// A collision in the smoke.
 struct Hit {
     place: [f32; 3],
@@ -89,6 +104,8 @@ struct Walk {
     sum: [f32; 3],
     /// Probability density of the direction \[1/sr\].
     density: f32,
+    /// Whether the glow of interactions counts: after the first one, only if no particle brings it.
+    glow: bool,
 }
 
 impl<'a> Tracer<'a> {
@@ -120,23 +137,36 @@ impl<'a> Tracer<'a> {
         Self { cancel, ..self }
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    }
+
     /// Returns mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with
     /// these numbers.
-    pub fn mean(&self, [x, y]: [u32; 2], ray: &Ray, t_max: f32, paths: Range<u32>) -> [f32; 4] {
-        self.average(paths, |n| self.through_smoke(ray, t_max, &mut Random::new([x, y, n], Stream::Smoke)))
+    pub fn mean(
+        &self,
+        [x, y]: [u32; 2],
+        ray: &Ray,
+        t_max: f32,
+        glow: Option<&TracedGlow>,
+        paths: Range<u32>,
+    ) -> [f32; 4] {
+        self.average(paths, |n| {
+            self.through_smoke(ray, t_max, glow, &mut Random::new([x, y, n], Stream::Smoke))
+        })
     }
 
     /// Returns the mean of paths, up to the noise limit.
     fn average(&self, paths: Range<u32>, path: impl Fn(u32) -> [f32; 4]) -> [f32; 4] {
         let (mut sum, mut count, mut total, mut squares) = ([0.0; 4], 0, 0.0_f64, 0.0_f64);
         for n in paths {
-            if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            if self.is_cancelled() {
                 return [0.0; 4];
             }
             let path = path(n);
             (0..4).for_each(|c| sum[c] += path[c]);
             count += 1;
-            let light = f64::from(0.25 * path[0] + 0.5 * path[1] + 0.25 * path[2] + 0.1 * path[3]);
+            let light = f64::from(brightness(path) + 0.1 * path[3]);
             (total, squares) = (total + light, squares + light * light);
             if self.noise > 0.0 && count % FEWEST == 0 {
                 let (mean, many) = (total / f64::from(count), f64::from(count));
@@ -151,43 +181,51 @@ impl<'a> Tracer<'a> {
 
     /// Returns the mean radiance of the first surface along the ray of a pixel, without the smoke before it.
     /// The floor counts as opaque, also where it fades out. Black without a surface.
-    pub fn mean_of_surface(&self, [x, y]: [u32; 2], ray: &Ray, paths: Range<u32>) -> [f32; 3] {
+    pub fn mean_of_surface(
+        &self,
+        [x, y]: [u32; 2],
+        ray: &Ray,
+        glow: Option<&TracedGlow>,
+        paths: Range<u32>,
+    ) -> [f32; 3] {
         let Some((_, surface, _)) = self.surface(ray) else { return [0.0; 3] };
-        let walk = || Walk {
-            place: surface.place,
-            direction: ray.direction,
-            weight: [1.0; 3],
-            sum: [0.0; 3],
-            density: 0.0,
-        };
+        let walk = || Walk::along(ray, surface.place);
         let [r, g, b, _] = self.average(paths, |n| {
             let random = &mut Random::new([x, y, n], Stream::Surfaces);
-            let [r, g, b] = self.follow(walk(), Event::Surface(surface), random);
+            let [r, g, b] = self.follow(walk(), Event::Surface(surface), (ray, glow), random);
             [r, g, b, 0.0]
         });
         [r, g, b]
     }
 
     /// Returns the radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.
-    fn through_smoke(&self, ray: &Ray, t_max: f32, random: &mut Random) -> [f32; 4] {
+    fn through_smoke(
+        &self,
+        ray: &Ray,
+        t_max: f32,
+        glow: Option<&TracedGlow>,
+        random: &mut Random,
+    ) -> [f32; 4] {
         let Some(first) = self.collide(ray, t_max, random) else { return [0.0, 0.0, 0.0, 1.0] };
-        let walk = Walk {
-            place: first.place,
-            direction: ray.direction,
-            weight: [1.0; 3],
-            sum: [0.0; 3],
-            density: 0.0,
-        };
-        let [r, g, b] = self.follow(walk, Event::Smoke(first), random);
+        let walk = Walk::along(ray, first.place);
+        let [r, g, b] = self.follow(walk, Event::Smoke(first), (ray, glow), random);
         [r, g, b, 0.0]
     }
 
-    /// Follows a path from an interaction on. Returns its radiance.
-    fn follow(&self, mut walk: Walk, mut event: Event, random: &mut Random) -> [f32; 3] {
+    /// Follows a path from its first interaction, along a ray from the eye, on. Returns its radiance.
+    fn follow(
+        &self,
+        mut walk: Walk,
+        mut event: Event,
+        (ray, glow): (&Ray, Option<&TracedGlow>),
+        random: &mut Random,
+    ) -> [f32; 3] {
+        let is_near = (Point3::from(walk.place) - ray.origin).norm() < self.near();
+        let mut traced = glow.filter(|_| !is_near).map(|glow| &glow.lights);
         for turn in 1.. {
             // Paths that are scattered again in dense smoke stay in the glow by themselves.
             let aim = turn == 1 || matches!(event, Event::Surface(_));
-            self.turn(&event, &mut walk, aim, random);
+            self.turn(&event, &mut walk, aim, traced.take(), random);
             if walk.weight == [0.0; 3] || turn > ROULETTE && !survives(&mut walk.weight, random) {
                 return walk.sum;
             }
@@ -202,10 +240,18 @@ impl<'a> Tracer<'a> {
     }
 
     /// Adds the light that an interaction sends along the path: its emission and the lights. Then samples a
-    /// new direction; if `aim`, also directions towards glowing smoke.
-    fn turn(&self, event: &Event, walk: &mut Walk, aim: bool, random: &mut Random) {
+    /// new direction; if `aim`, also directions towards glowing smoke. With `traced` glow the path
+    /// finds only glow that a coat mirrors.
+    fn turn(
+        &self,
+        event: &Event,
+        walk: &mut Walk,
+        aim: bool,
+        traced: Option<&VirtualLights>,
+        random: &mut Random,
+    ) {
         let along = walk.direction;
-        if let Event::Smoke(hit) = event {
+        if let (Event::Smoke(hit), true) = (event, walk.glow) {
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * hit.glow[c]);
         }
         let sun = self.towards_sun(random);
@@ -243,7 +289,11 @@ impl<'a> Tracer<'a> {
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
         self.light_by_lamps(place, |towards| density(towards) * factor(towards), walk, random);
-        let aim = aim && self.glowing.is_some();
+        if let Some(lights) = traced.filter(|_| coat.is_none()) {
+            self.light_by_glow(place, density, lights, walk, random);
+            walk.glow = false;
+        }
+        let aim = aim && walk.glow && self.glowing.is_some();
         self.light_by_environment(place, (density, factor), aim, walk, random);
         (walk.place, walk.direction) = (place, onward);
         if aim {
@@ -401,6 +451,13 @@ impl<'a> Tracer<'a> {
     }
 }
 
+impl Walk {
+    /// Begins a path at a place along a ray from the eye.
+    fn along(ray: &Ray, place: [f32; 3]) -> Self {
+        Self { place, direction: ray.direction, weight: [1.0; 3], sum: [0.0; 3], density: 0.0, glow: true }
+    }
+}
+
 impl Surface {
     /// Chooses the coat or the matte base (`None`), in proportion to their reflectance of uniform light. Also
     /// returns the reflected share of light over the probability and, for the coat, over [`Coat::factor`].
@@ -437,11 +494,18 @@ fn survives(weight: &mut [f32; 3], random: &mut Random) -> bool {
     true
 }
 
+/// Returns the brightness of light, as noise is measured.
+fn luminance([r, g, b]: [f32; 3]) -> f32 {
+    brightness([r, g, b, 0.0])
+}
+
 /// Purposes of random numbers. Paths of different purposes have independent streams.
 #[derive(Clone, Copy)]
 enum Stream {
     Smoke,
     Surfaces,
+    Particles,
+    Lights,
 }
 
 /// A stream of random numbers for one path (PCG, O'Neill 2014), the same on every thread.
@@ -466,3 +530,6 @@ impl Random {
         (bits >> 8) as f32 / (1 << 24) as f32
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,8 @@ pub(in crate::render) enum Integrator<'a> {
         march: &'a RowFn<'a>,
         /// Function that replaces the radiance of floor and solids.
         surfaces: Option<&'a SurfaceFn<'a>>,
+        /// Function that is called before each frame.
+        prepare: Option<&'a FrameFn<'a>>,
     },
 }
 
@@ -69,6 +71,9 @@ pub(in crate::render) type RowFn<'a> = dyn Fn(&Axes, u32, usize, &[f32], &mut [[
 /// A function that replaces the radiance of surfaces, with the share of the background beside them, from the
 /// axes, the frame's number and the row from the bottom.
 pub(in crate::render) type SurfaceFn<'a> = dyn Fn(&Axes, u32, usize, &mut [[f32; 4]]) + Sync + 'a;
+
+/// A function of the axes without the frame's shift, and the frame's number.
+pub(in crate::render) type FrameFn<'a> = dyn Fn(&Axes, u32) + Sync + 'a;
 
 /// The buffers of a picture, reused from one to the next.
 pub(in crate::render) struct Picture {
@@ -242,6 +247,9 @@ impl Picture {
         self.outline.update(&lens, view.look.outline && is_first, extent, size);
         let divide = if let Integrator::Rows { .. } = integrator { 1 } else { quality.divide.max(1) };
         let rays = size.map(|n| n.div_ceil(divide));
+        if let Integrator::Rows { prepare: Some(prepare), .. } = integrator {
+            prepare(&lens, frame.number);
+        }
         // Surfaces end the rays of all ranks.
         if is_first || !contents.light.solids().is_empty() {
             self.time("scene", |picture| picture.render_scenery(&pass, frame.number, integrator));

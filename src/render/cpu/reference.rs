@@ -11,6 +11,7 @@ use crate::render::light::squared;
 use crate::render::medium::Medium;
 use crate::render::preshaded::Cells;
 use crate::render::sampled_volume::Volume;
+use crate::render::trilinear::trilinear;
 use crate::render::{Quality, View, bricks};
 use crate::snapshot::{BRICK, Bricks, Snapshot};
 
@@ -124,6 +125,18 @@ impl<'a> Smoke<'a> {
     pub fn sample_linear(&self, p: [f32; 3]) -> [f32; 4] {
         let shown = self.medium.shown(p, self.snapshot.extent());
         self.values.sample(p).map(|x| x.max(0.0) * shown)
+    }
+
+    /// Returns the [`Medium::emission`] of a cell, at least 0.
+    pub fn emission_of(&self, cell: usize) -> f32 {
+        self.values.value(cell)[3].max(0.0)
+    }
+
+    /// Interpolates [`Smoke::emission_of`] linearly, beyond the centres at the border as at these.
+    pub fn emission_at(&self, p: [f32; 3]) -> f32 {
+        let at = p.map(|x| x / self.snapshot.h - 0.5);
+        let [emission] = trilinear(self.snapshot.dims, at, |n| [self.emission_of(n)]);
+        emission
     }
 
     /// Adds the step from `a` to `b`.

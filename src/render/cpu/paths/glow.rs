@@ -16,10 +16,10 @@ use crate::snapshot::BRICK;
 /// Bricks that glow.
 pub(super) struct GlowingBricks {
     /// Cells along each axis, and their edge \[m\].
-    cells: [usize; 3],
+    cells: Dims,
     h: f32,
     bricks: Dims,
-    /// Sum of the power of all bricks up to each.
+    /// Sum of the emission of all bricks up to each, over the points around their cells.
     sums: Vec<f64>,
     /// Probability density of a sampled place in each brick \[1/m³\].
     density: Vec<f32>,
@@ -31,44 +31,95 @@ impl GlowingBricks {
         if smoke.medium.glow[0] <= 0.0 {
             return None;
         }
-        let (snapshot, bricks) = (smoke.snapshot, smoke.snapshot.bricks.dims);
-        let (dims, h) = (snapshot.dims, snapshot.h);
-        let mut power = vec![0.0_f64; bricks.cells()];
-        for n in (0..dims.cells()).filter(|&n| snapshot.smoke[n][3].to_f32() > 0.0) {
-            let at = [n % dims.nx, n / dims.nx % dims.ny, n / (dims.nx * dims.ny)];
-            let [r, g, b, emission] = smoke.sample_linear(at.map(|i| (i as f32 + 0.5) * h));
-            let density = r + g + b;
-            let sent = density * smoke.glow(emission / density.max(1e-8)).into_iter().sum::<f32>();
-            let [i, j, k] = at.map(|i| i / BRICK);
-            power[bricks.index(i, j, k)] += f64::from(sent);
-        }
-        let mut all = Self { cells: dims.array(), h, bricks, sums: Vec::new(), density: Vec::new() };
+        let (cells, h) = (smoke.snapshot.dims, smoke.snapshot.h);
+        let bricks = smoke.snapshot.bricks.dims;
+        let mut all = Self { cells, h, bricks, sums: Vec::new(), density: Vec::new() };
         let mut sum = 0.0;
-        for &power in &power {
-            sum += power;
+        for n in 0..bricks.cells() {
+            sum += all.cells_of(n).map(|at| all.emission(smoke, at)).sum::<f64>();
             all.sums.push(sum);
         }
-        let density = |n: usize| (power[n] / sum) as f32 / all.span(n).1.into_iter().product::<f32>();
-        let densities = (0..bricks.cells()).map(density).collect();
-        all.density = densities;
+        let density = |n: usize| (all.emission_of(n) / sum) as f32 / all.span(n).1.iter().product::<f32>();
+        all.density = (0..bricks.cells()).map(density).collect();
         (sum > 0.0).then_some(all)
+    }
+
+    /// First cell and number of cells of a brick.
+    fn range(&self, n: usize) -> ([usize; 3], [usize; 3]) {
+        let Dims { nx, ny, .. } = self.bricks;
+        let first = [n % nx, n / nx % ny, n / (nx * ny)].map(|i| i * BRICK);
+        (first, std::array::from_fn(|a| BRICK.min(self.cells.array()[a] - first[a])))
+    }
+
+    /// Cells of a brick.
+    fn cells_of(&self, n: usize) -> impl Iterator<Item = [usize; 3]> {
+        let (first, [nx, ny, nz]) = self.range(n);
+        (0..nx * ny * nz)
+            .map(move |n| [n % nx, n / nx % ny, n / (nx * ny)])
+            .map(move |at| std::array::from_fn(|a| first[a] + at[a]))
+    }
+
+    /// Number of points along an axis with the value of the `i`th cell: interpolation repeats those of the
+    /// border beyond it.
+    fn repeats(&self, axis: usize, i: usize) -> usize {
+        1 + usize::from(i == 0) + usize::from(i + 1 == self.cells.array()[axis])
+    }
+
+    /// Emission of a cell over all points with its value.
+    fn emission(&self, smoke: &Smoke, at: [usize; 3]) -> f64 {
+        let points: usize = (0..3).map(|a| self.repeats(a, at[a])).product();
+        points as f64 * f64::from(smoke.emission_of(self.cells.index(at[0], at[1], at[2])))
+    }
+
+    /// Emission of a brick.
+    fn emission_of(&self, n: usize) -> f64 {
+        self.sums[n] - if n > 0 { self.sums[n - 1] } else { 0.0 }
+    }
+
+    /// Integral of the emission, interpolated linearly \[m³\].
+    pub fn whole(&self) -> f32 {
+        (self.sums[self.sums.len() - 1] * f64::from(self.h).powi(3)) as f32
     }
 
     /// Lower corner and size of a brick within the box \[m\].
     fn span(&self, n: usize) -> ([f32; 3], [f32; 3]) {
-        let Dims { nx, ny, .. } = self.bricks;
-        let first = [n % nx, n / nx % ny, n / (nx * ny)].map(|i| i * BRICK);
-        let count: [usize; 3] = std::array::from_fn(|a| BRICK.min(self.cells[a] - first[a]));
+        let (first, count) = self.range(n);
         (first.map(|i| i as f32 * self.h), count.map(|n| n as f32 * self.h))
     }
 
-    /// A place in a brick chosen by its power.
-    fn sample(&self, random: &mut Random) -> [f32; 3] {
+    /// Number of a brick chosen by its emission.
+    fn brick(&self, random: &mut Random) -> usize {
         let all = self.sums[self.sums.len() - 1];
         let at = f64::from(random.next()) * all;
-        let n = self.sums.partition_point(|&sum| sum <= at).min(self.sums.len() - 1);
-        let (low, size) = self.span(n);
+        self.sums.partition_point(|&sum| sum <= at).min(self.sums.len() - 1)
+    }
+
+    /// A place in a brick chosen by its emission.
+    fn sample(&self, random: &mut Random) -> [f32; 3] {
+        let (low, size) = self.span(self.brick(random));
         std::array::from_fn(|a| low[a] + size[a] * random.next())
+    }
+
+    /// A place \[m\] with the linearly interpolated emission as its density, at most half a cell outside the box:
+    /// a cell chosen by its emission, and a place around it by the weight of its value. `None` outside.
+    pub fn sample_linear(&self, smoke: &Smoke, random: &mut Random) -> Option<[f32; 3]> {
+        let brick = self.brick(random);
+        let mut left = f64::from(random.next()) * self.emission_of(brick);
+        let chosen = self.cells_of(brick).find(|&at| {
+            left -= self.emission(smoke, at);
+            left < 0.0
+        })?;
+        let mut place = [0.0; 3];
+        for (a, place) in place.iter_mut().enumerate() {
+            let (i, repeats) = (chosen[a], self.repeats(a, chosen[a]));
+            let copy = (random.next() * repeats as f32) as usize + usize::from(i > 0);
+            let at = (i + copy) as f32 - 1.0 + random.next() + random.next() - 1.0;
+            if at < -1.0 || at > self.cells.array()[a] as f32 {
+                return None;
+            }
+            *place = (at + 0.5) * self.h;
+        }
+        Some(place)
     }
 }
 
