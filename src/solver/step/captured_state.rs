@@ -200,6 +200,7 @@ impl Solver {
             expected: _,
             scalars,
             scalars_next: _,
+            means_until: _,
             back: _,
             forth: _,
             projector,

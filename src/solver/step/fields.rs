@@ -55,6 +55,8 @@ pub struct Fields {
     /// Scalars during advection. Before that, the interleaved velocity: at cell centres for the traces, then
     /// on the faces. On a finer grid of smoke, the means of the scalars for the forces.
     pub scalars_next: Cells,
+    /// The [changes](Bricks::changes) of the finer scalars up to which `scalars_next` holds their means; `None` if it does not.
+    pub means_until: Option<u64>,
     /// Back-trace of each cell along x, y, z \[cells\]; the fourth value is 0. After the last advection of a
     /// step it is scratch of the projection.
     pub back: Cells,
@@ -146,6 +148,7 @@ impl Fields {
             expected: (config.integrator == Integrator::Reflection && !config.frozen).then(faces),
             scalars: kept.scalars,
             scalars_next: four(),
+            means_until: None,
             back: Cells::new(layout.size().max(Projector::scratch_len(layout.dims).div_ceil(4))),
             forth: config.advection.looks_forward().then(correction),
             sweeps: (config.advection == Advection::Conservative)
@@ -308,11 +311,15 @@ impl Fields {
         }
     }
 
-    /// Means of finer scalars on the cells of the velocity, in `scalars_next`, without ghosts.
+    /// Means of finer scalars on the cells of the velocity, in `scalars_next`, without ghosts. Computes none that are still there: those
+    /// of the last forces of a step hold until the next one begins.
     pub(super) fn restrict_scalars(&mut self) {
-        let Self { layout, walls, scalars, scalars_next, bricks, detail, .. } = self;
-        if let Some(detail) = detail {
+        let Self { layout, walls, scalars, scalars_next, means_until, bricks, detail, .. } = self;
+        if let Some(detail) = detail
+            && *means_until != Some(bricks.changes())
+        {
             detail.restrict((*layout, walls), (scalars, bricks), scalars_next);
+            *means_until = Some(bricks.changes());
         }
     }
 
@@ -602,6 +609,7 @@ impl Saved for Fields {
             expected: _,
             scalars,
             scalars_next: _,
+            means_until: _,
             back: _,
             forth: _,
             projector,

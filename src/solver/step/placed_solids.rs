@@ -7,7 +7,7 @@ use crate::solver::{Config, Solid};
 
 impl Fields {
     pub fn set_solids(&mut self, config: &Config, solids: Vec<Solid>, time: f64, dt: f32, threads: usize) {
-        self.budget.held = None;
+        (self.budget.held, self.means_until) = (None, None);
         let Self { layout, walls, projector, obstacles, detail, .. } = self;
         if let Some(detail) = detail {
             detail.set_solids(solids.clone(), [time, dt.into()]);
@@ -61,6 +61,8 @@ impl Fields {
     /// Moves the solids to their poses at `time`, with their mean velocity from `around[0]` before to
     /// `around[1]` after it \[s\].
     pub fn move_solids(&mut self, time: f64, around: [f32; 2]) {
+        // Means are taken over the air of cells that solids cut.
+        self.means_until = None;
         let Self { layout, detail, obstacles, .. } = self;
         let known = detail.as_mut().and_then(|detail| {
             detail.move_solids(time, around);

@@ -32,6 +32,7 @@ impl Fields {
     pub fn trace(&mut self, advecting: AdvectingVelocity, steps: f32, order: TraceOrder, halt: &Halt) {
         let Self { layout, walls, velocity, expected, advected, back, forth, .. } = self;
         let centers = &mut self.scalars_next;
+        self.means_until = None;
         let velocity = match advecting {
             AdvectingVelocity::Present => velocity,
             AdvectingVelocity::Reflected => expected.as_mut().expect("reflection keeps it"),
@@ -114,6 +115,7 @@ impl Fields {
     fn advect_together(&mut self, curve: Curve, halt: &Halt) {
         if advect::reads_interleaved() {
             let halo = self.stencil_halo();
+            self.means_until = None;
             let Self { layout, walls, velocity, scalars_next: interleaved, .. } = self;
             walls
                 .ranks()

@@ -22,6 +22,8 @@ pub struct Bricks {
     pub counted: Vec<u8>,
     /// Sums of the scalars, while they and `counted` are up to date.
     sums: Option<[f64; 4]>,
+    /// Number of times that the scalars may have changed.
+    changes: u64,
     /// For each brick: whether it may be occupied now, or after the step.
     reached: Vec<u8>,
     scratch: Vec<u8>,
@@ -44,7 +46,17 @@ impl Bricks {
         let bricks = vec![1; count.cells()];
         let planes = vec![1; nx * ny * layout.dims.nz];
         let (reached, scratch) = (bricks.clone(), bricks);
-        Self { layout, count, planes, known: false, counted: Vec::new(), sums: None, reached, scratch }
+        Self {
+            layout,
+            count,
+            planes,
+            known: false,
+            counted: Vec::new(),
+            sums: None,
+            changes: 0,
+            reached,
+            scratch,
+        }
     }
 
     /// Bricks in a plane of cells.
@@ -99,6 +111,17 @@ impl Bricks {
         Some(sums)
     }
 
+    /// A number that differs from an earlier one if the scalars may have changed since.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Outdates all that was computed from the scalars.
+    fn note_change(&mut self) {
+        self.sums = None;
+        self.changes += 1;
+    }
+
     /// Resets the reached bricks to the occupied ones.
     fn reset_reached(&mut self) {
         let mut held = std::mem::take(&mut self.reached);
@@ -109,14 +132,15 @@ impl Bricks {
 
     /// Marks `planes` as outdated: the scalars were changed anywhere.
     pub fn forget(&mut self) {
-        (self.known, self.sums) = (false, None);
+        self.known = false;
+        self.note_change();
         self.reached.fill(1);
     }
 
     /// Marks cells `xs` of row (j, k) as possibly occupied, before or after [`dilate`](Self::dilate).
     pub fn touch(&mut self, xs: Range<usize>, j: usize, k: usize) {
         if !xs.is_empty() {
-            self.sums = None;
+            self.note_change();
             let (row, bricks) = (self.row(j, k), xs.start / EDGE..xs.end.div_ceil(EDGE));
             self.reached[row][bricks.clone()].fill(1);
             let row = k * self.in_plane() + j / EDGE * self.count.nx;
@@ -168,7 +192,7 @@ impl Bricks {
 
     /// Finds the bricks that may be occupied after the flow has moved by up to `cells`.
     pub fn dilate(&mut self, Surroundings { feeding, periodic }: Surroundings, cells: f32) {
-        self.sums = None;
+        self.note_change();
         if !self.known {
             self.reached.fill(1);
             return;
