@@ -15,6 +15,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub mod freed_memory;
+pub mod huge_pages;
 pub mod large_blocks;
 // Without scenes nobody asks how much memory is available.
 #[cfg_attr(not(feature = "scene"), allow(dead_code))]

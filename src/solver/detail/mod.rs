@@ -42,6 +42,7 @@ use super::storage::ranks::Ranks;
 use super::storage::row_passes::PerThread;
 use super::{Advection, BoundaryCondition, Config, Solid, Turbulence};
 use crate::grid::{Faces, Layout};
+use crate::room::huge_pages;
 
 /// The finer grid, without its scalars.
 pub struct Detail {
@@ -83,7 +84,7 @@ impl Detail {
         let config = Self::fine(config);
         let ranks = ranks.finer(config.detail);
         let layout = ranks.restrict(Layout::new(config.dims));
-        let field = || vec![0.0f32; layout.size()];
+        let field = || huge_pages::favoured(vec![0.0f32; layout.size()]);
         let interpolates = config.advection != Advection::Conservative;
         let four = |is_needed: bool| Cells::new(if is_needed { layout.size() } else { 0 });
         let correction =

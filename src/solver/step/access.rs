@@ -2,6 +2,7 @@
 
 use super::{Solver, finite, offset_by};
 use crate::grid::{Faces, Layout};
+use crate::room::huge_pages;
 use crate::solver::forces::external::Force;
 use crate::solver::invalid_value::InvalidValue;
 use crate::solver::sides::profile::Profile;
@@ -126,7 +127,7 @@ impl Solver {
     /// Keeps the pressure of each step from now on, for [`pressure`](Self::pressure); one more field.
     pub fn keep_pressure(&mut self) {
         let size = self.fields.layout.size();
-        self.fields.pressure.get_or_insert_with(|| vec![0.0; size]);
+        self.fields.pressure.get_or_insert_with(|| huge_pages::favoured(vec![0.0; size]));
     }
 
     /// The pressure over the air's density p/ρ at cell centres \[m²/s²\], in the layout of [`layout`](Self::layout): the mean

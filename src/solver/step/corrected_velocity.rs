@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::fields::{Fields, lifting};
 use super::trapezoid_past::needs_third_velocity;
 use crate::grid::{GHOST, Layout};
+use crate::room::huge_pages;
 use crate::simd::{Simd, each_level, fence, fetch_ahead};
 use crate::solver::advect::{self, Curve};
 use crate::solver::forces::external::External;
@@ -33,7 +34,7 @@ impl Fields {
             needs_third_velocity(config, self.obstacles.is_some(), self.walls.ranks().is_alone());
         if is_separate != self.corrected.is_some() {
             let size = self.layout.size();
-            self.corrected = is_separate.then(|| [0, 1, 2].map(|_| vec![0.0; size]));
+            self.corrected = is_separate.then(|| [0, 1, 2].map(|_| huge_pages::favoured(vec![0.0; size])));
         }
     }
 

@@ -7,6 +7,7 @@ use super::measure::{self, Flow};
 use super::side_gains::SideGains;
 use super::trapezoid_past::{Past, needs_third_velocity};
 use crate::grid::{Faces, GHOST, Layout};
+use crate::room::huge_pages;
 use crate::simd::{Simd, each_level};
 use crate::solver::advect::Correction;
 use crate::solver::advect::conservative::Sweeps;
@@ -134,7 +135,7 @@ impl Fields {
         let [layout, smoke] = kept_fields::layouts(config, ranks);
         let walls = GhostRules::new(layout, config.sides, config.held).on(ranks.clone());
         let longest = smoke.dims.array().into_iter().max().unwrap_or(1);
-        let field = || vec![0.0f32; layout.size()];
+        let field = || huge_pages::favoured(vec![0.0f32; layout.size()]);
         let faces = || [field(), field(), field()];
         let four = || Cells::new(layout.size());
         let correction = || Box::new(Correction { forward: four(), component: field(), scalars: four() });

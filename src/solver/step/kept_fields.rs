@@ -2,6 +2,7 @@
 
 use super::trapezoid_past::Past;
 use crate::grid::{Faces, Layout};
+use crate::room::huge_pages;
 use crate::solver::Config;
 use crate::solver::storage::cells::Cells;
 use crate::solver::storage::ranks::Ranks;
@@ -19,7 +20,7 @@ impl Kept {
     /// Air at rest without smoke.
     pub fn new(config: &Config, ranks: &Ranks) -> Self {
         let [air, smoke] = layouts(config, ranks);
-        let field = || vec![0.0f32; air.size()];
+        let field = || huge_pages::favoured(vec![0.0f32; air.size()]);
         let faces = || [field(), field(), field()];
         let remembers = Past::is_kept(config);
         Self {

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::grid::GHOST;
+use crate::room::huge_pages;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -20,7 +21,7 @@ impl Cells {
     /// Makes `len` cells of zeros.
     pub fn new(len: usize) -> Self {
         let cell = size_of::<[f32; 4]>();
-        let values = vec![[0.0; 4]; len + LINE / cell];
+        let values = huge_pages::favoured(vec![[0.0; 4]; len + LINE / cell]);
         let bytes = values[GHOST..].as_ptr().cast::<u8>().align_offset(LINE);
         // A hint: if the memory begins between two cells, no cell begins a cache line.
         Self { values, skip: (bytes / cell).min(LINE / cell), len }
