@@ -1,9 +1,12 @@
 //! Smoke finer than the velocity: conservation by the prolonged velocity and by the whole step.
 
+use super::Detail;
 use super::prolong::{Prolong, Scratch, Weights};
 use crate::grid::{Dims, Faces, Layout};
+use crate::solver::advect::conservative;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
+use crate::solver::storage::ranks::Ranks;
 use crate::solver::storage::row_passes::PerThread;
 use crate::solver::{
     Advection, BoundaryCondition, Config, Integrator, Params, Region, Shape, Smoke, Solid, Solver, Source,
@@ -65,6 +68,49 @@ fn each_finer_cell_has_its_share_of_the_divergence_and_each_face_its_flux() {
                 let want = f64::from(velocity[component][coarse.at(i, j, k)]);
                 assert!((mean - want).abs() < 1e-6, "{finer}: {at:?} of {component}");
             }
+        }
+    }
+}
+
+#[test]
+fn strain_of_finer_cells_follows_from_the_velocity_of_their_cells() {
+    let mut config = Config::new(Dims::new([13, 9, 20]).unwrap(), 0.1);
+    config.detail = 2;
+    let coarse = Layout::new(config.dims);
+    let mut detail = Detail::new(&config, coarse, 2, &Ranks::default()).unwrap();
+    let fine = detail.layout;
+    let mut seed = 7;
+    let velocity = [0, 1, 2].map(|_| (0..coarse.size()).map(|_| noise(&mut seed)).collect::<Vec<f32>>());
+    let mut some = Bricks::new(fine);
+    some.planes.fill(0);
+    some.touch(16..24, 9, 17);
+    some.touch(0..8, 9, 30);
+    some.learn();
+    for bricks in [Bricks::new(fine), some] {
+        let prolong = Prolong { finer: 2, weights: &detail.weights, coarse, fine, velocity: &velocity };
+        prolong.reached(&bricks, &mut detail.velocity, &detail.scratch, &Halt::never());
+        let Detail { walls, velocity: finer, .. } = &*detail;
+        // From steps that strain all bricks to one that strains no cell.
+        for steps in [0.6, 0.4, 0.35, 0.3, 0.25, 0.2, 0.1] {
+            let prolonged = conservative::Prolonged { layout: coarse, velocity: &velocity };
+            let [of_cells, of_coarse] = [None, Some(prolonged)].map(|prolonged| {
+                let flow = conservative::Flow {
+                    layout: fine,
+                    walls,
+                    velocity: finer,
+                    flags: None,
+                    prolonged,
+                    steps,
+                };
+                conservative::Sweeps::new(fine, 2, 2).strain(&flow, &bricks)
+            });
+            let values = [&of_cells, &of_coarse].map(|strain| {
+                let ([a, b], [c, d]) = (strain.forwards, strain.backwards);
+                [a, b, c, d, strain.all, strain.speed, strain.middle]
+            });
+            let is_near = |(a, b): (f32, f32)| (a - b).abs() < 1e-6;
+            assert!(values[0].into_iter().zip(values[1]).all(is_near), "{values:?}");
+            assert_eq!(of_cells.strained, of_coarse.strained, "{steps}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::grid::{Faces, GHOST, Layout};
 use crate::room::huge_pages;
 use crate::simd::{Simd, each_level};
 use crate::solver::advect::Correction;
-use crate::solver::advect::conservative::Sweeps;
+use crate::solver::advect::conservative::{Prolonged, Sweeps};
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::Detail;
 use crate::solver::diffuse;
@@ -111,6 +111,8 @@ pub struct SmokeFields<'a> {
     pub walls: &'a GhostRules,
     /// The advecting velocity; on a finer grid already the mean over each face, 0 where it is closed.
     pub velocity: &'a mut Faces,
+    /// The velocity of which that is the prolongation, if it is no more than that.
+    pub prolonged: Option<Prolonged<'a>>,
     pub scalars: &'a mut Cells,
     pub scalars_next: &'a mut Cells,
     pub back: &'a mut Cells,
@@ -238,9 +240,14 @@ impl Fields {
         let Self { layout, walls, velocity, scalars_next, back, forth, obstacles, .. } = self;
         let Self { scalars, sweeps, diffusion, sums, bricks, budget, detail, .. } = self;
         let is_finer = detail.is_some();
+        let mut prolonged = None;
         let (layout, walls, velocity, scalars_next, back, forth, obstacles) = match detail.as_deref_mut() {
             None => (*layout, &*walls, velocity, scalars_next, back, forth, obstacles),
-            Some(Detail { layout, walls, velocity, scalars_next, back, forth, obstacles, .. }) => {
+            Some(detail) => {
+                let adds_nothing = detail.obstacles.is_none() && detail.swirls.is_none();
+                prolonged =
+                    (detail.finer == 2 && adds_nothing).then_some(Prolonged { layout: *layout, velocity });
+                let Detail { layout, walls, velocity, scalars_next, back, forth, obstacles, .. } = detail;
                 (*layout, &*walls, velocity, scalars_next, back, forth, obstacles)
             }
         };
@@ -248,6 +255,7 @@ impl Fields {
             layout,
             walls,
             velocity,
+            prolonged,
             scalars,
             scalars_next,
             back,

@@ -237,9 +237,11 @@ impl SmokeFields<'_> {
             sweeps,
             sums,
             budget,
+            prolonged,
             is_finer,
             ..
         } = self;
+        let prolonged = *prolonged;
         let sweeps = sweeps.as_mut().expect("the conservative scheme has its memory");
         let stir_air = obstacles.as_ref().is_some_and(|obstacles| obstacles.stir_air());
         let held =
@@ -254,13 +256,13 @@ impl SmokeFields<'_> {
         walls.ranks().exchange(*layout, [&mut velocity[2]], halo);
         obstacles.iter_mut().for_each(|obstacles| obstacles.exchange_flags(halo));
         let flags = obstacles.as_ref().map(|obstacles| &*obstacles.voxels.flags);
-        let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
+        let flow = conservative::Flow { layout: *layout, walls, velocity, flags, prolonged, steps };
         let reads_all = sweeps.plan(&flow, bricks, cfl);
         if reads_all {
             let [u, v, _] = &mut *velocity;
             walls.ranks().exchange(*layout, [u, v], halo);
         }
-        let flow = conservative::Flow { layout: *layout, walls, velocity, flags, steps };
+        let flow = conservative::Flow { layout: *layout, walls, velocity, flags, prolonged, steps };
         let [moved, left] = sweeps.advance(&flow, decay, scalars, bricks, (cfl, halt));
         // What grows may have met its limit.
         let grows = decay.iter().any(|&factor| factor > 1.0);

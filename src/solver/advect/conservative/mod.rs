@@ -28,6 +28,7 @@
 
 use rayon::prelude::*;
 
+pub use self::coarse_strain::Prolonged;
 use self::interleave::{Found, LineLayout};
 use self::next_lines::NextLines;
 use self::parabola::{ACROSS, BEYOND, HALO, LineSweep, Lines, MOST_UPSTREAM};
@@ -46,6 +47,7 @@ use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes::{self, PerThread, Shared};
 
+mod coarse_strain;
 mod interleave;
 mod kept_air;
 mod next_lines;
@@ -86,6 +88,8 @@ pub struct Flow<'a> {
     pub velocity: &'a Faces,
     /// Flags of closed faces, if there are solids.
     pub flags: Option<&'a [u8]>,
+    /// The velocity of which `velocity` is the prolongation, if it is no more than that, over two cells along each edge.
+    pub prolonged: Option<Prolonged<'a>>,
     /// Δt/h.
     pub steps: f32,
 }

@@ -1,12 +1,14 @@
 //! Strain: the share of its air that each cell would lose between the sweeps if the step took one round. It
 //! decides how many rounds a step takes.
 
+use std::ops::Range;
+
 use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
+use super::coarse_strain::Prolonged;
 use super::parabola::ACROSS;
 use super::{Flow, Sweeps};
-use crate::grid::Layout;
 use crate::simd::vectors::{Eight, f32x8};
 use crate::simd::{AHEAD, Simd, each_level, fetch_ahead, greatest};
 use crate::solver::storage::active_bricks::Bricks;
@@ -131,50 +133,108 @@ impl Strain {
 
 impl Sweeps {
     /// Returns the strain of a step of one round.
-    pub(super) fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> Strain {
-        let Layout { row, plane, dims, .. } = flow.layout;
-        let [u, v, w] = flow.velocity;
+    pub fn strain(&mut self, flow: &Flow, bricks: &Bricks) -> Strain {
         let [low, high] = flow.layout.cell_planes();
-        let limits = [CALM, NEARLY_EMPTY].map(|limit| limit / flow.steps);
-        self.strain[low..high].par_iter_mut().enumerate().for_each(|(k, most)| {
-            let (k, mut found) = (low + k, [Eight([0.0; ACROSS]); 7]);
-            let mut strained = [Extent::default(); 2];
-            for j in 0..dims.ny {
-                bricks.runs(j, k, |run, reached| {
-                    if !reached {
-                        return;
-                    }
-                    let (at, n) = (flow.layout.start(j, k) + run.start, run.len());
-                    let pair = |field, stride| faces(field, at, n, stride);
-                    let [u, v, w] = [pair(u, 1), pair(v, row), pair(w, plane)];
-                    let mut here = [Eight([0.0; ACROSS]); 7];
-                    strain_row(u, v, w, &mut here);
-                    for (strained, limit) in strained.iter_mut().zip(limits) {
-                        if here[..4].iter().flat_map(|eight| eight.0).all(|lost| lost <= limit) {
-                            break;
-                        }
-                        let is_strained = |&i: &usize| {
-                            let [x, y, z] = [u, v, w].map(|[low, high]| high[i] - low[i]);
-                            [x, x + y, -z, z, y + z, -x].into_iter().any(|lost| lost > limit)
-                        };
-                        let ends = [(0..n).find(is_strained), (0..n).rfind(is_strained)];
-                        if let [Some(first), Some(last)] = ends.map(|i| i.map(|i| run.start + i)) {
-                            let from_low = [last + 1, j + 1, k + 1].map(|n| n as u32);
-                            let from_high = [dims.nx - first, dims.ny - j, dims.nz - k].map(|n| n as u32);
-                            *strained = strained.most(Extent { from_low, from_high });
-                        }
-                    }
-                    for (found, here) in found.iter_mut().zip(here) {
-                        (0..ACROSS).for_each(|l| found.0[l] = greatest(here.0[l], found.0[l]));
-                    }
-                });
-            }
-            let [a, b, c, d, all, speed, middle] =
-                found.map(|eight| flow.steps * eight.0.into_iter().fold(0.0, greatest));
-            *most = Strain { forwards: [a, b], backwards: [c, d], all, speed, middle, strained };
-        });
+        let planes = &mut self.strain[low..high];
+        match flow.prolonged {
+            None => planes.par_iter_mut().enumerate().for_each(|(k, most)| {
+                *most = of_plane(flow, bricks, low + k);
+            }),
+            Some(coarse) => planes.par_chunks_mut(2).enumerate().for_each(|(k, most)| {
+                most.fill(of_coarse_plane(flow, coarse, bricks, low + 2 * k));
+            }),
+        }
         flow.walls.ranks().gather(&mut self.strain, 1);
         self.strain.iter().copied().fold(Strain::default(), Strain::most)
+    }
+}
+
+/// Strain of plane k.
+fn of_plane(flow: &Flow, bricks: &Bricks, k: usize) -> Strain {
+    let (mut plane, limits) = (PlaneStrain::default(), limits(flow));
+    for j in 0..flow.layout.dims.ny {
+        bricks.runs(j, k, |run, reached| {
+            if reached {
+                let mut here = [Eight([0.0; ACROSS]); 7];
+                let [u, v, w] = faces_of(flow, &run, [j, k]);
+                strain_row(u, v, w, &mut here);
+                let here = here.map(|eight| eight.0.into_iter().fold(0.0, greatest));
+                let lost = here[..4].iter().copied().fold(0.0, greatest);
+                let exceeded = limits.into_iter().take_while(|&limit| lost > limit);
+                exceeded.enumerate().for_each(|limit| plane.enclose(flow, run.clone(), [j, k], limit));
+                plane.raise(here);
+            }
+        });
+    }
+    plane.strain(flow.steps)
+}
+
+/// Strain of planes k and k + 1, two finer cells of each cell of `coarse`.
+fn of_coarse_plane(flow: &Flow, coarse: Prolonged, bricks: &Bricks, k: usize) -> Strain {
+    let (mut plane, limits) = (PlaneStrain::default(), limits(flow));
+    for j in (0..flow.layout.dims.ny).step_by(2) {
+        bricks.runs(j, k, |run, reached| {
+            if reached {
+                // Losses of cells and those of their finer cells differ by rounding; the finer ones tell which are strained.
+                let lower = limits.map(|limit| 0.999 * limit);
+                let (here, beyond) = coarse.strain([run.start / 2, run.len() / 2], [j / 2, k / 2], lower);
+                for (limit, [first, end]) in limits.into_iter().enumerate().zip(beyond) {
+                    for row in [[j, k], [j + 1, k], [j, k + 1], [j + 1, k + 1]] {
+                        plane.enclose(flow, 2 * first..2 * end, row, limit);
+                    }
+                }
+                plane.raise(here);
+            }
+        });
+    }
+    plane.strain(flow.steps)
+}
+
+/// [`CALM`] and [`NEARLY_EMPTY`] \[m/s\].
+fn limits(flow: &Flow) -> [f32; 2] {
+    [CALM, NEARLY_EMPTY].map(|limit| limit / flow.steps)
+}
+
+/// Lower and upper faces of each axis of the cells `run` of row (j, k).
+fn faces_of<'a>(flow: &Flow<'a>, run: &Range<usize>, [j, k]: [usize; 2]) -> [[&'a [f32]; 2]; 3] {
+    let (at, strides) = (flow.layout.start(j, k) + run.start, flow.layout.strides());
+    [0, 1, 2].map(|axis| faces(&flow.velocity[axis], at, run.len(), strides[axis]))
+}
+
+/// Strain of the planes of one task.
+#[derive(Default)]
+struct PlaneStrain {
+    /// Greatest values of the first members of a [`Strain`] \[m/s\].
+    most: [f32; 7],
+    strained: [Extent; 2],
+}
+
+impl PlaneStrain {
+    fn raise(&mut self, here: [f32; 7]) {
+        self.most.iter_mut().zip(here).for_each(|(most, here)| *most = greatest(here, *most));
+    }
+
+    /// Extends extent `n` to the cells of a run of row (j, k) that lose more than `limit`.
+    fn enclose(&mut self, flow: &Flow, run: Range<usize>, [j, k]: [usize; 2], (n, limit): (usize, f32)) {
+        if run.is_empty() {
+            return;
+        }
+        let ([u, v, w], dims) = (faces_of(flow, &run, [j, k]), flow.layout.dims);
+        let is_strained = |&i: &usize| {
+            let [x, y, z] = [u, v, w].map(|[low, high]| high[i] - low[i]);
+            [x, x + y, -z, z, y + z, -x].into_iter().any(|lost| lost > limit)
+        };
+        let ends = [(0..run.len()).find(is_strained), (0..run.len()).rfind(is_strained)];
+        if let [Some(first), Some(last)] = ends.map(|i| i.map(|i| run.start + i)) {
+            let from_low = [last + 1, j + 1, k + 1].map(|n| n as u32);
+            let from_high = [dims.nx - first, dims.ny - j, dims.nz - k].map(|n| n as u32);
+            self.strained[n] = self.strained[n].most(Extent { from_low, from_high });
+        }
+    }
+
+    fn strain(self, steps: f32) -> Strain {
+        let [a, b, c, d, all, speed, middle] = self.most.map(|most| steps * most);
+        Strain { forwards: [a, b], backwards: [c, d], all, speed, middle, strained: self.strained }
     }
 }
 

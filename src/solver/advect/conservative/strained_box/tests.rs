@@ -252,7 +252,14 @@ fn ramps_that_empty_cells_are_told_from_those_that_do_not() {
     let mut solver = blown(config, 0.5, |_| [1.0, 0.0, 0.0, 0.0]);
     let (layout, fluxes) = air(&mut solver, 3.2);
     let bricks = Bricks::new(layout);
-    let flow = Flow { layout, walls: &solver.fields.walls, velocity: &fluxes, flags: None, steps: 1.0 };
+    let flow = Flow {
+        layout,
+        walls: &solver.fields.walls,
+        velocity: &fluxes,
+        flags: None,
+        prolonged: None,
+        steps: 1.0,
+    };
     let strain = Sweeps::new(layout, 1, 1).strain(&flow, &bricks);
     let mut around = StrainedBox::new(layout.dims);
     around.rounds = (strain.greatest() / EMPTIEST).ceil() as u32;
