@@ -104,8 +104,12 @@ struct Walk {
     sum: [f32; 3],
     /// Probability density of the direction \[1/sr\].
     density: f32,
-    /// Whether the glow of interactions counts: after the first one, only if no particle brings it.
+    /// Whether glow counts that smoke or a matte surface at the next interaction sends, and that a coat sends there. If not, lights
+    /// or particles stand for it.
     glow: bool,
+    coat: bool,
+    /// Length of a flight from which lights stand for the glow of its end \[m\].
+    range: f32,
 }
 
 impl<'a> Tracer<'a> {
@@ -221,17 +225,23 @@ impl<'a> Tracer<'a> {
         random: &mut Random,
     ) -> [f32; 3] {
         let is_near = (Point3::from(walk.place) - ray.origin).norm() < self.near();
-        let mut traced = glow.filter(|_| !is_near).map(|glow| &glow.lights);
         for turn in 1.. {
             // Paths that are scattered again in dense smoke stay in the glow by themselves.
             let aim = turn == 1 || matches!(event, Event::Surface(_));
-            self.turn(&event, &mut walk, aim, traced.take(), random);
+            self.turn(&event, &mut walk, aim, glow.map(|glow| (&glow.lights, turn)), random);
             if walk.weight == [0.0; 3] || turn > ROULETTE && !survives(&mut walk.weight, random) {
                 return walk.sum;
             }
             match self.next_event(&Ray { origin: walk.place.into(), direction: walk.direction }, random) {
                 Some(_) if turn >= self.orders => return walk.sum,
-                Some(next) => event = next,
+                Some(next) => {
+                    let length = (Point3::from(next.place()) - Point3::from(walk.place)).norm();
+                    // Particles bring what smoke and coats send to what the eye sees.
+                    let is_splat = turn == 1 && !is_near && walk.range.is_finite();
+                    walk.coat = walk.glow && !is_splat;
+                    walk.glow &= length < walk.range && !(is_splat && matches!(next, Event::Smoke(_)));
+                    event = next;
+                }
                 None => break,
             }
         }
@@ -240,14 +250,14 @@ impl<'a> Tracer<'a> {
     }
 
     /// Adds the light that an interaction sends along the path: its emission and the lights. Then samples a
-    /// new direction; if `aim`, also directions towards glowing smoke. With `traced` glow the path
-    /// finds only glow that a coat mirrors.
+    /// new direction; if `aim`, also directions towards glowing smoke. Lights of the glow come with the number of the
+    /// interaction; with them the path finds glow of short flights only, and what a coat mirrors.
     fn turn(
         &self,
         event: &Event,
         walk: &mut Walk,
         aim: bool,
-        traced: Option<&VirtualLights>,
+        glow: Option<(&VirtualLights, u32)>,
         random: &mut Random,
     ) {
         let along = walk.direction;
@@ -289,11 +299,13 @@ impl<'a> Tracer<'a> {
             (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * self.smoke.medium.sun[c] * arrives);
         }
         self.light_by_lamps(place, |towards| density(towards) * factor(towards), walk, random);
-        if let Some(lights) = traced.filter(|_| coat.is_none()) {
-            self.light_by_glow(place, density, lights, walk, random);
-            walk.glow = false;
+        let mirrors = coat.is_some();
+        walk.range = if glow.is_none() || mirrors { f32::INFINITY } else { self.long() };
+        if let Some((lights, turn)) = glow.filter(|_| walk.glow && !mirrors) {
+            self.light_by_glow(place, density, (lights, turn), walk, random);
         }
-        let aim = aim && walk.glow && self.glowing.is_some();
+        walk.glow = if mirrors { walk.coat } else { walk.glow };
+        let aim = aim && walk.range.is_infinite() && self.glowing.is_some();
         self.light_by_environment(place, (density, factor), aim, walk, random);
         (walk.place, walk.direction) = (place, onward);
         if aim {
@@ -454,7 +466,16 @@ impl<'a> Tracer<'a> {
 impl Walk {
     /// Begins a path at a place along a ray from the eye.
     fn along(ray: &Ray, place: [f32; 3]) -> Self {
-        Self { place, direction: ray.direction, weight: [1.0; 3], sum: [0.0; 3], density: 0.0, glow: true }
+        Self {
+            place,
+            direction: ray.direction,
+            weight: [1.0; 3],
+            sum: [0.0; 3],
+            density: 0.0,
+            glow: true,
+            coat: true,
+            range: f32::INFINITY,
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 //! smoke where it glows and are scattered by smoke and surfaces. Paths from the eye seldom meet a small ember, and those
 //! that do are bright specks; particles leave none.
 //!
-//! Light that a flight of a particle brings to an interaction, which sends it to the eye, is found in one of three ways:
-//! - Short flights add to the pixel that shows their end, f T Φ / (r² Ω), with the power Φ of the particle, the phase
-//!   function or matte reflection f, and transmittance T, distance r and solid angle Ω of the pixel.
-//! - The beginnings of long ones are lights for the paths from the eye ([`virtual_lights`](super::virtual_lights)).
-//! - Paths from the eye meet the glow that the eye sees directly, that a coat mirrors to it, and that is
-//!   scattered near it, where one particle would add much to one pixel.
+//! The light of a flight of a particle is found in one of three ways:
+//! - The beginnings of long flights are lights for the paths from the eye ([`virtual_lights`](super::virtual_lights)).
+//! - Short flights from smoke and all flights from a coat, to what the eye sees, add to the pixel that shows it,
+//!   f T Φ / (r² Ω), with the power Φ of the particle, the phase function or matte reflection f, and transmittance T, distance r
+//!   and solid angle Ω of the pixel.
+//! - Paths from the eye find the rest by themselves: what the eye sees directly or in a coat, short flights from matte
+//!   surfaces or to later interactions, and what is scattered near the eye, where one particle would add much to one pixel.
 
 use std::f32::consts::PI;
 
@@ -60,7 +61,8 @@ struct Particle {
     /// Power after the flight's beginning, of which `weight` is left.
     power: [f32; 3],
     weight: [f32; 3],
-    /// Whether a coat reflected it.
+    /// Whether a matte surface reflected it, or a coat.
+    reflected: bool,
     mirrored: bool,
 }
 
@@ -166,6 +168,7 @@ impl Tracer<'_> {
             ray: Ray { origin: place.into(), direction },
             power,
             weight: [1.0; 3],
+            reflected: false,
             mirrored: false,
         })
     }
@@ -182,7 +185,7 @@ impl Tracer<'_> {
         // The last interaction of a path only scatters, so glow has one scattering less than other light.
         let flights = 1..self.orders;
         if shines && !flights.is_empty() {
-            traces.sent.push(Sent::new(particle.ray.origin, Sender::Glow, particle.power));
+            traces.sent.push(Sent::new(particle.ray.origin, Sender::Glow, particle.power, 0));
         }
         for flight in flights.clone() {
             let event = self.next_event(&particle.ray, random);
@@ -192,31 +195,31 @@ impl Tracer<'_> {
                 sent.flies_far = Some(is_long);
             }
             let Some(event) = event else { return };
-            if !is_long || particle.mirrored {
+            if particle.mirrored || !is_long && !particle.reflected {
                 traces.splats.extend(self.splat(&event, &particle, film, random));
             }
             let along = particle.ray.direction;
             let (sender, direction, share, kept) = match &event {
                 Event::Smoke(hit) => {
+                    (particle.reflected, particle.mirrored) = (false, false);
                     (Sender::Smoke(along), self.scatter(along, random), hit.albedo, hit.albedo)
                 }
                 Event::Surface(surface) => {
                     let (direction, kept, mirrored) = surface.reflect(random);
-                    particle.mirrored = mirrored;
+                    (particle.reflected, particle.mirrored) = (!mirrored, mirrored);
                     (Sender::Surface(surface.facet), direction, surface.albedo, kept)
                 }
             };
             particle.ray = Ray { origin: event.place().into(), direction };
             if shines && flight + 1 < flights.end {
                 let power = std::array::from_fn(|c| particle.power[c] * particle.weight[c] * share[c]);
-                traces.sent.push(Sent::new(particle.ray.origin, sender, power));
+                traces.sent.push(Sent::new(particle.ray.origin, sender, power, flight));
             }
             (0..3).for_each(|c| particle.weight[c] *= kept[c]);
             let is_late = flight > ROULETTE;
             if particle.weight == [0.0; 3] || is_late && !survives(&mut particle.weight, random) {
                 return;
             }
-            particle.mirrored &= matches!(event, Event::Surface(_));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Places from which glow is sent as lights of the paths from the eye (instant radiosity, Keller 1997): the beginnings of the
-//! flights of particles. Each path connects its first interaction with one of them; short connections are left to particles
-//! ([`super::light_tracing`]), so none is a bright speck.
+//! flights of particles. Each path connects its interactions with some of them. Short connections are left out
+//! ([`super::light_tracing`] tells who finds that light), so none is a bright speck (Kollig and Keller 2004).
 //!
 //! Most light of dense smoke is sent where it cannot leave. So the lights are a sample of all places, by their power and by
 //! the share of flights that got far from the cells around them.
@@ -12,12 +12,12 @@ use crate::render::camera::Ray;
 use crate::render::glossy::Facet;
 use crate::snapshot::Snapshot;
 
-/// Number of lights, at most.
+/// Number of lights of a group, at most.
 const LIGHTS: usize = 1 << 16;
 /// Edge of the blocks whose flights are counted together \[cells\].
 const BLOCK: usize = 2;
-/// Connections of a path.
-const CONNECTIONS: usize = 2;
+/// Connections of the first interaction of a path to lights in smoke.
+const FIRST: usize = 2;
 /// Flights of the mean over all blocks that are counted with those of each block, and the least share of flights that counts.
 const PRIOR: f32 = 0.5;
 const LEAST: f32 = 0.01;
@@ -29,6 +29,8 @@ pub(super) struct Sent {
     sender: Sender,
     /// Power \[W\] that it sends, of a surface the part for a matte base.
     power: [f32; 3],
+    /// Number of scatterings so far.
+    scatterings: u32,
     /// Whether the flight from it was a long one; `None` if the particle ended.
     pub flies_far: Option<bool>,
 }
@@ -44,16 +46,14 @@ pub(super) enum Sender {
     Surface(Facet),
 }
 
-/// Lights of equal probability.
-pub(super) struct VirtualLights {
-    /// Their powers are over the number of particles and the expected number of times that each was chosen.
-    lights: Vec<Sent>,
-}
+/// The lights in smoke, and those on surfaces, which light what the smoke does not. In each group all have equal
+/// probability. Powers are over the number of particles and the expected number of times that a light was chosen.
+pub(super) struct VirtualLights([Vec<Sent>; 2]);
 
 impl Sent {
-    /// Makes a place that sends a power \[W\].
-    pub fn new(place: Point3<f32>, sender: Sender, power: [f32; 3]) -> Self {
-        Self { place, sender, power, flies_far: None }
+    /// Makes a place that sends a power \[W\] after a number of scatterings.
+    pub fn new(place: Point3<f32>, sender: Sender, power: [f32; 3], scatterings: u32) -> Self {
+        Self { place, sender, power, scatterings, flies_far: None }
     }
 }
 
@@ -61,27 +61,34 @@ impl VirtualLights {
     /// Samples the lights from the places of a number of particles.
     pub fn of(sent: &[Sent], particles: f32, snapshot: &Snapshot, random: &mut Random) -> Self {
         let blocks = Blocks::of(sent, snapshot);
-        let weight = |sent: &Sent| f64::from(luminance(sent.power) * blocks.share(sent.place));
-        let all: f64 = sent.iter().map(weight).sum();
-        let count = sent.len().min(LIGHTS);
-        if all <= 0.0 || count == 0 {
-            return Self { lights: Vec::new() };
-        }
-        let step = all / count as f64;
-        let mut next = step * f64::from(random.next());
-        let mut lights = Vec::with_capacity(count);
-        let mut sum = 0.0;
-        for sent in sent {
-            let weight = weight(sent);
-            sum += weight;
-            while next < sum {
-                let scale = (step / weight) as f32 / particles;
-                lights.push(Sent { power: sent.power.map(|power| scale * power), ..*sent });
-                next += step;
-            }
-        }
-        Self { lights }
+        Self([false, true].map(|on_surfaces| {
+            let group = sent.iter().filter(|sent| matches!(sent.sender, Sender::Surface(_)) == on_surfaces);
+            sampled(&group.collect::<Vec<_>>(), particles, &blocks, random)
+        }))
     }
+}
+
+/// Samples lights of equal probability from places of a number of particles, by their power and by the share of long flights.
+fn sampled(sent: &[&Sent], particles: f32, blocks: &Blocks, random: &mut Random) -> Vec<Sent> {
+    let weight = |sent: &Sent| f64::from(luminance(sent.power) * blocks.share(sent.place));
+    let all: f64 = sent.iter().map(|sent| weight(sent)).sum();
+    let count = sent.len().min(LIGHTS);
+    if all <= 0.0 || count == 0 {
+        return Vec::new();
+    }
+    let step = all / count as f64;
+    let mut next = step * f64::from(random.next());
+    let (mut sum, mut lights) = (0.0, Vec::with_capacity(count));
+    for &sent in sent {
+        let weight = weight(sent);
+        sum += weight;
+        while next < sum {
+            let scale = (step / weight) as f32 / particles;
+            lights.push(Sent { power: sent.power.map(|power| scale * power), ..*sent });
+            next += step;
+        }
+    }
+    lights
 }
 
 /// Shares of long flights from blocks of cells.
@@ -127,39 +134,54 @@ impl Blocks {
 }
 
 impl Tracer<'_> {
-    /// Adds the light that an interaction with a `density` of directions \[1/sr\] sends along the path, of glow that
-    /// comes from far.
+    /// Adds the light that the `turn`th interaction of a path, with a `density` of directions \[1/sr\], sends along it, of glow
+    /// that comes from far.
     pub(super) fn light_by_glow(
         &self,
         place: [f32; 3],
         density: impl Fn(Vector3<f32>) -> f32,
-        VirtualLights { lights }: &VirtualLights,
+        (VirtualLights(groups), turn): (&VirtualLights, u32),
         walk: &mut Walk,
         random: &mut Random,
     ) {
-        if lights.is_empty() {
-            return;
-        }
-        for _ in 0..CONNECTIONS {
-            let light = &lights[((random.next() * lights.len() as f32) as usize).min(lights.len() - 1)];
-            let way = light.place - Point3::from(place);
-            let distance = way.norm();
-            if distance < self.long() {
-                continue;
-            }
-            let towards = way / distance;
-            let sent = match light.sender {
-                Sender::Glow => 0.25 / std::f32::consts::PI,
-                Sender::Smoke(along) => self.smoke.medium.phase_function(1.0, -along.dot(&towards)),
-                Sender::Surface(facet) => facet.matte_towards(-towards),
-            };
-            let share = density(towards) * sent / (distance * distance);
-            if share > 0.0 {
-                let ray = Ray { origin: place.into(), direction: towards };
-                let passes = self.transmittance(&ray, distance, random);
-                let arrives = share * passes * (lights.len() as f32 / CONNECTIONS as f32);
-                (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * light.power[c] * arrives);
+        let in_smoke = if turn == 1 { FIRST } else { 1 };
+        for (lights, connections) in groups.iter().zip([in_smoke, 1]).filter(|(lights, _)| !lights.is_empty())
+        {
+            for _ in 0..connections {
+                let chosen = (random.next() * lights.len() as f32) as usize;
+                let light = &lights[chosen.min(lights.len() - 1)];
+                let share = lights.len() as f32 / connections as f32
+                    * self.arriving(light, place, &density, turn, random);
+                (0..3).for_each(|c| walk.sum[c] += walk.weight[c] * light.power[c] * share);
             }
         }
+    }
+
+    /// Returns the light that an interaction sends along its path, over the power of a light.
+    fn arriving(
+        &self,
+        light: &Sent,
+        place: [f32; 3],
+        density: impl Fn(Vector3<f32>) -> f32,
+        turn: u32,
+        random: &mut Random,
+    ) -> f32 {
+        let way = light.place - Point3::from(place);
+        let distance = way.norm();
+        // The last interaction of a path only scatters, so glow has one scattering less than other light.
+        if distance < self.long() || light.scatterings + turn >= self.orders {
+            return 0.0;
+        }
+        let towards = way / distance;
+        let sent = match light.sender {
+            Sender::Glow => 0.25 / std::f32::consts::PI,
+            Sender::Smoke(along) => self.smoke.medium.phase_function(1.0, -along.dot(&towards)),
+            Sender::Surface(facet) => facet.matte_towards(-towards),
+        };
+        let share = density(towards) * sent / (distance * distance);
+        if share <= 0.0 {
+            return 0.0;
+        }
+        share * self.transmittance(&Ray { origin: place.into(), direction: towards }, distance, random)
     }
 }
