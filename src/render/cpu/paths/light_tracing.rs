@@ -27,11 +27,12 @@ const SHARE: f32 = 0.25;
 /// of the longest side of the box.
 const NEAR: f32 = 0.25;
 const LONG: f32 = 0.07;
-/// Particles of one task, the least number of tasks, tasks between two looks at the noise, and tasks whose flights become lights.
+/// Particles of one task, the least number of tasks, and tasks between two looks at the noise.
 const TASK: u32 = 1024;
 const LEAST_TASKS: u32 = 8;
-const TASKS: u32 = 64;
-const LIGHT_TASKS: u32 = 256;
+const TASKS: u32 = 32;
+/// Number of flights from which no more become lights, so that they take about 100 MB at most.
+const FLIGHTS: usize = 1 << 20;
 /// Share of the lit pixels that must reach the noise limit.
 const MOST: f32 = 0.95;
 
@@ -92,11 +93,11 @@ impl Tracer<'_> {
         let mut squares = vec![0.0_f32; if self.noise > 0.0 { sum.len() } else { 0 }];
         let film = Film { axes, size, frame };
         let tasks = ((SHARE * paths as f32 * sum.len() as f32) as u32).div_ceil(TASK).max(LEAST_TASKS);
-        let (mut done, mut sent) = (0, Vec::new());
+        let (mut done, mut shining, mut sent) = (0, 0, Vec::new());
         while done < tasks {
-            let end = (done + TASKS).min(tasks);
-            let traces: Vec<Traces> =
-                (done..end).into_par_iter().map(|task| self.particles(glowing, film, task)).collect();
+            let (end, shines) = ((done + TASKS).min(tasks), sent.len() < FLIGHTS);
+            let trace = |task| self.particles(glowing, film, task, shines);
+            let traces: Vec<Traces> = (done..end).into_par_iter().map(trace).collect();
             if self.is_cancelled() {
                 return None;
             }
@@ -110,13 +111,14 @@ impl Tracer<'_> {
                 sent.extend(traces.sent);
             }
             done = end;
+            shining = if shines { end } else { shining };
             if self.noise > 0.0 && self.is_quiet(&sum, &squares, done) {
                 break;
             }
         }
         let scale = 1.0 / (done as f32 * TASK as f32);
         sum.iter_mut().flatten().for_each(|light| *light *= scale);
-        let particles = done.min(LIGHT_TASKS) as f32 * TASK as f32;
+        let particles = shining as f32 * TASK as f32;
         let random = &mut Random::new([frame, 0, 0], Stream::Lights);
         let lights = VirtualLights::of(&sent, particles, self.smoke.snapshot, random);
         Some(TracedGlow { splats: sum, lights })
@@ -132,8 +134,8 @@ impl Tracer<'_> {
         lit().filter(is_quiet).count() as f32 >= MOST * lit().count() as f32
     }
 
-    /// Traces the particles of a task.
-    fn particles(&self, glowing: &GlowingBricks, film: Film, task: u32) -> Traces {
+    /// Traces the particles of a task. If they `shine`, their flights may become lights.
+    fn particles(&self, glowing: &GlowingBricks, film: Film, task: u32, shine: bool) -> Traces {
         let mut traces = Traces::default();
         for n in 0..TASK {
             if self.is_cancelled() {
@@ -141,7 +143,7 @@ impl Tracer<'_> {
             }
             let random = &mut Random::new([film.frame, task, n], Stream::Particles);
             if let Some(particle) = self.particle(glowing, random) {
-                self.follow_particle(particle, film, task < LIGHT_TASKS, random, &mut traces);
+                self.follow_particle(particle, film, shine, random, &mut traces);
             }
         }
         traces
