@@ -63,7 +63,7 @@ words! {
     // `solver.advection`.
     Advection {
         Self::Conservative = Self::Conservative => "conservative":
-            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"lagrange\"",
+            "flux-form sweeps of parabolas: smoke and heat are neither lost nor gained, and sharper than with all others; the velocity by \"lagrange\", through six points along each axis beside finer smoke",
         Self::Cubic = Self::Cubic => "cubic": "limited Catmull–Rom interpolation, sharp; smoke and the energy of swirls may grow or shrink by themselves",
         Self::Lagrange = Self::Lagrange => "lagrange":
             "limited Lagrange interpolation, better at thin layers and steady edges; the smallest swirls fade sooner",

@@ -8,7 +8,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{f32x4, u32x8};
 
-use super::cubic::{neighbours, weights_of_eight};
+use super::cubic::{neighbours, weights_of_lanes};
 use super::stencil_lines::StencilLines;
 use super::{Curve, Row, cubic};
 use crate::simd::vectors::{EIGHT, f32x8};
@@ -55,9 +55,9 @@ fn row_kernel<S: Simd>(
         };
         let [x, y, z] = fractions;
         let weights = [
-            spread(s, weights_of_eight(s, curve, x)),
-            spread(s, weights_of_eight(s, curve, y)),
-            spread(s, weights_of_eight(s, curve, z)),
+            spread(s, weights_of_lanes(s, curve, x)),
+            spread(s, weights_of_lanes(s, curve, y)),
+            spread(s, weights_of_lanes(s, curve, z)),
         ];
         let starts = base.to_array();
         for (pair, out) in out.chunks_mut(2).enumerate() {
@@ -66,10 +66,10 @@ fn row_kernel<S: Simd>(
             let (first_lines, second_lines) =
                 (Lines::around(field, first, bounds), Lines::around(field, second - 1, bounds));
             let both = match (first_lines, second_lines) {
-                (Some(lines), _) if second == first + 1 => neighbours(s, lines, &weights),
+                (Some(lines), _) if second == first + 1 => neighbours(s, lines, &weights).limited::<S>(),
                 (Some(lines), Some(others)) => {
-                    let (low, _) = neighbours(s, lines, &weights).split();
-                    let (_, high) = neighbours(s, others, &weights).split();
+                    let (low, _) = neighbours(s, lines, &weights).limited::<S>().split();
+                    let (_, high) = neighbours(s, others, &weights).limited::<S>().split();
                     low.combine(high)
                 }
                 _ => {

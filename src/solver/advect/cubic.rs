@@ -3,7 +3,6 @@
 use fearless_simd::prelude::*;
 
 use super::stencil_lines::StencilLines;
-use crate::simd::vectors::{EIGHT, f32x8};
 use crate::simd::{Simd, greatest, least};
 use crate::solver::sides::SampleBounds;
 
@@ -83,34 +82,53 @@ pub fn cubic<S: Simd, const N: usize>(
 
 /// [`Curve::weights`] of each lane.
 #[inline(always)]
-pub fn weights_of_eight<S: Simd>(s: S, curve: Curve, t: f32x8<S>) -> [f32x8<S>; 4] {
-    let rest = s.splat_f32x8(1.0) - t;
+pub fn weights_of_lanes<S: Simd, V: SimdFloat<S, Element = f32>>(s: S, curve: Curve, t: V) -> [V; 4] {
+    let rest = V::splat(s, 1.0) - t;
     let product = t * rest;
-    let (level, slope) = (s.splat_f32x8(curve.level), s.splat_f32x8(curve.slope));
+    let (level, slope) = (V::splat(s, curve.level), V::splat(s, curve.slope));
     let first = product * slope.mul_add(rest, level);
     let last = product * slope.mul_add(t, level);
-    let twice = s.splat_f32x8(-2.0);
+    let twice = V::splat(s, -2.0);
     [first, twice.mul_add(first, rest) + last, twice.mul_add(last, t) + first, last]
 }
 
-/// Limited cubic interpolation for neighbours, N interleaved values each, with the terms in the order of
+/// Values of neighbours before they are limited, and the least and greatest values around their departure points.
+#[derive(Clone, Copy)]
+pub struct Unlimited<V> {
+    pub value: V,
+    pub low: V,
+    pub high: V,
+}
+
+impl<V> Unlimited<V> {
+    /// The value, clamped.
+    #[inline(always)]
+    pub fn limited<S: Simd>(self) -> V
+    where
+        V: SimdFloat<S, Element = f32>,
+    {
+        self.value.max(self.low).min(self.high)
+    }
+}
+
+/// Cubic interpolation for as many neighbours as there are lanes, N interleaved values each, with the terms in the order of
 /// [`cubic`]. `lines` begin with the values of the first neighbour; `weights` are those of the nodes along x,
 /// y and z.
 #[inline(always)]
-pub fn neighbours<S: Simd, const N: usize, const LINE: usize>(
+pub fn neighbours<S: Simd, V: SimdFloat<S, Element = f32>, const N: usize, const LINE: usize>(
     s: S,
     lines: StencilLines<[f32; N], 4, LINE>,
-    [x, y, z]: &[[f32x8<S>; 4]; 3],
-) -> f32x8<S> {
-    let zero = s.splat_f32x8(0.0);
+    [x, y, z]: &[[V; 4]; 3],
+) -> Unlimited<V> {
+    let zero = V::splat(s, 0.0);
     let mut sums = [zero; 4];
-    let (mut low, mut high) = (s.splat_f32x8(f32::INFINITY), s.splat_f32x8(f32::NEG_INFINITY));
+    let (mut low, mut high) = (V::splat(s, f32::INFINITY), V::splat(s, f32::NEG_INFINITY));
     for k in 0..4 {
         let mut slice = [zero; 4];
         for j in 0..4 {
             let line = lines.line(j, k).as_flattened();
             for i in 0..4 {
-                let value = f32x8::from_slice(s, &line[N * i..][..EIGHT]);
+                let value = V::from_slice(s, &line[N * i..][..V::LEN]);
                 slice[i] = y[j].mul_add(value, slice[i]);
                 if (1..3).contains(&k) && (1..3).contains(&j) && (1..3).contains(&i) {
                     low = value.min(low);
@@ -122,8 +140,7 @@ pub fn neighbours<S: Simd, const N: usize, const LINE: usize>(
             sums[i] = z[k].mul_add(slice[i], sums[i]);
         }
     }
-    let value = (x[0] * sums[0] + x[2] * sums[2]) + (x[1] * sums[1] + x[3] * sums[3]);
-    value.max(low).min(high)
+    Unlimited { value: (x[0] * sums[0] + x[2] * sums[2]) + (x[1] * sums[1] + x[3] * sums[3]), low, high }
 }
 
 #[cfg(test)]

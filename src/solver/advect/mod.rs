@@ -4,7 +4,7 @@
 //! - MacCormack (Selle, Fedkiw, Kim, Liu & Rossignac 2008, eq. 3–5): that value plus half the error of a
 //!   trace forth and back, clamped to the eight values around the departure point.
 //! - Cubic, Lagrange: a cubic through four points along each axis (Catmull & Rom's or Lagrange's), clamped in
-//!   the same way.
+//!   the same way; beside finer smoke, Lagrange's polynomial through six points ([`six_points`]).
 //! - Monotone: a Hermite interpolant along each axis that does not overshoot (Fedkiw, Stam & Jensen 2001,
 //!   appendix B).
 //!
@@ -20,12 +20,14 @@ mod interleaved_cubic;
 mod maccormack;
 mod monotone;
 mod semi_lagrangian;
+mod six_points;
 mod staggered;
 mod stencil_lines;
 pub mod trace;
 
 pub use self::cubic::Curve;
 use self::cubic::cubic;
+pub use self::face_runs::six_point_row;
 pub use self::interleaved_cubic::{interleave, interleave_row, reads_interleaved, velocity};
 pub use self::maccormack::{Correction, correct_component, correct_scalars};
 use self::monotone::monotone;

@@ -8,9 +8,12 @@
 mod avx512;
 mod eight_traces;
 
+use fearless_simd::prelude::*;
+
 use crate::grid::{Faces, GHOST, Layout};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
+use crate::simd::vectors::{EIGHT, f32x8};
 use crate::simd::{Simd, each_level, greatest, least, level};
 use crate::solver::TraceOrder;
 use crate::solver::sides::SampleBounds;
@@ -18,7 +21,7 @@ use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::locate as locate_sixteen;
-pub use eight_traces::locate as locate_eight;
+pub use eight_traces::{locate as locate_eight, locate_indices as indices_of_eight};
 
 /// Cells handled together: first all offsets, then all samples, so that the first part vectorises.
 pub const RUN: usize = 64;
@@ -68,6 +71,97 @@ impl FacesOfRow<'_> {
         let Self { u, v, w } = self;
         [0.5 * (u[i] + u[i + 1]), 0.5 * (v[0][i] + v[1][i]), 0.5 * (w[0][i] + w[1][i]), 0.0]
     }
+}
+
+/// As [`centers`], by the mean of the four faces around where they lie inside the box: (9 (f₁ + f₂) − f₀ − f₃)/16, exact for cubics.
+/// Two faces take 5 % off a wave of ten cells, and four 0.3 %.
+pub fn fourth_order_centers(layout: Layout, [u, v, w]: &Faces, out: &mut [[f32; 4]]) {
+    let [nx, ny, nz] = [layout.dims.nx, layout.dims.ny, layout.dims.nz].map(|n| n as isize);
+    row_passes::rows(layout, out, [[-1, ny + 1], [-1, nz + 1]], |j, k, row| {
+        let at = layout.at(-1, j, k);
+        let across = [(v, layout.row, MeanOfFour::new(j, ny)), (w, layout.plane, MeanOfFour::new(k, nz))];
+        let cells = &mut row[GHOST - 1..][..nx as usize + 2];
+        let rows = across.map(|(faces, far, mean)| {
+            // Where the outer faces have no weight, they may lie outside of the field.
+            let beyond = if mean.beyond == 0.0 { 0 } else { far };
+            let [a, d] = [at - beyond, at + far + beyond];
+            (mean, [a, at, at + far, d].map(|at| &faces[at..][..cells.len()]))
+        });
+        fourth_order_row(&u[at - 1..][..cells.len() + 2], rows, cells);
+    });
+}
+
+/// Weights of the two faces of a cell, and of the two beyond them.
+#[derive(Clone, Copy)]
+struct MeanOfFour {
+    near: f32,
+    beyond: f32,
+}
+
+impl MeanOfFour {
+    const INSIDE: Self = Self { near: 9.0 / 16.0, beyond: -1.0 / 16.0 };
+
+    /// That of cell `n` of `count`: the mean of two where not all four lie inside the box.
+    #[inline(always)]
+    fn new(n: isize, count: isize) -> Self {
+        if (1..count - 1).contains(&n) { Self::INSIDE } else { Self { near: 0.5, beyond: 0.0 } }
+    }
+
+    #[inline(always)]
+    fn of<S: Simd>(self, s: S, [a, b, c, d]: [f32; 4]) -> f32 {
+        s.fma(self.beyond, a + d, self.near * (b + c))
+    }
+
+    #[inline(always)]
+    fn of_eight<S: Simd>(self, [a, b, c, d]: [f32x8<S>; 4]) -> f32x8<S> {
+        (a + d).mul_add(self.beyond, (b + c) * self.near)
+    }
+}
+
+/// Rows of the four faces around each cell of a row, and their weights.
+type FourRows<'a> = (MeanOfFour, [&'a [f32]; 4]);
+
+each_level! {
+    /// Centres of a row that begins and ends with a ghost. `u` begins with the face before that of the first cell, and ends with the
+    /// last cell's far face; `across` are v and w.
+    fn fourth_order_row(u: &[f32], across: [FourRows; 2], out: &mut [[f32; 4]]) = fourth_order_kernel;
+}
+
+#[inline(always)]
+fn fourth_order_kernel<S: Simd>(s: S, u: &[f32], across: [FourRows; 2], out: &mut [[f32; 4]]) {
+    let (n, mut done) = (out.len(), 0);
+    // Far faces are missing at the end.
+    while done + EIGHT + 3 <= u.len() {
+        let faces = &u[done..][..EIGHT + 3];
+        let x = MeanOfFour::INSIDE.of_eight([
+            f32x8::from_slice(s, &faces[..EIGHT]),
+            f32x8::from_slice(s, &faces[1..][..EIGHT]),
+            f32x8::from_slice(s, &faces[2..][..EIGHT]),
+            f32x8::from_slice(s, &faces[3..][..EIGHT]),
+        ]);
+        let [y, z] = [eight_means(s, across[0], done), eight_means(s, across[1], done)];
+        let cells: &mut [[f32; 4]; EIGHT] = out[done..].first_chunk_mut().expect("eight cells");
+        s.interleave([x, y, z, s.splat_f32x8(0.0)], cells.each_mut());
+        done += EIGHT;
+    }
+    for i in (0..2).chain(done.min(n - 2)..n) {
+        let along = MeanOfFour::new(i as isize - 1, n as isize - 2);
+        let beyond = usize::from(along.beyond != 0.0);
+        let x = along.of(s, [u[i + 1 - beyond], u[i + 1], u[i + 2], u[i + 2 + beyond]]);
+        let [y, z] = across.map(|(mean, [a, b, c, d])| mean.of(s, [a[i], b[i], c[i], d[i]]));
+        out[i] = [x, y, z, 0.0];
+    }
+}
+
+#[inline(always)]
+fn eight_means<S: Simd>(s: S, (mean, rows): FourRows, i: usize) -> f32x8<S> {
+    let [a, b, c, d] = rows;
+    mean.of_eight([
+        f32x8::from_slice(s, &a[i..][..EIGHT]),
+        f32x8::from_slice(s, &b[i..][..EIGHT]),
+        f32x8::from_slice(s, &c[i..][..EIGHT]),
+        f32x8::from_slice(s, &d[i..][..EIGHT]),
+    ])
 }
 
 #[allow(unsafe_code)]
@@ -335,6 +429,37 @@ mod tests {
                     TraceOrder::Third => ralston_row(row, &bounds, &mut plain),
                 }
                 assert_eq!(wide.map(|v| v.map(f32::to_bits)), plain.map(|v| v.map(f32::to_bits)));
+            }
+        }
+    }
+
+    #[test]
+    fn four_faces_around_a_cell_are_exact_for_cubics_and_two_are_taken_at_the_sides() {
+        let layout = Layout::new(Dims::new([13, 5, 6]).unwrap());
+        let at = |x: f32, y: f32, z: f32| [0.3 * x.powi(3) - x * y, 0.2 * y.powi(3) + z, 0.1 * z.powi(3) - x];
+        let mut faces = [0, 1, 2].map(|_| vec![0.0; layout.size()]);
+        for (k, j, i) in
+            (-2..8).flat_map(|k| (-2..7).flat_map(move |j| (-2..15isize).map(move |i| (k, j, i))))
+        {
+            let [x, y, z] = [i, j, k].map(|n| n as f32);
+            faces.each_mut().into_iter().zip(at(x, y, z)).for_each(|(face, u)| face[layout.at(i, j, k)] = u);
+        }
+        let [mut two, mut four] = [0, 1].map(|_| vec![[0.0; 4]; layout.size()]);
+        centers(layout, &faces, &mut two);
+        fourth_order_centers(layout, &faces, &mut four);
+        for (k, j, i) in
+            (-1..7).flat_map(|k| (-1..6).flat_map(move |j| (-1..14isize).map(move |i| (k, j, i))))
+        {
+            let cell = layout.at(i, j, k);
+            let [x, y, z] = [i, j, k].map(|n| n as f32);
+            let exact = [at(x + 0.5, y, z)[0], at(x, y + 0.5, z)[1], at(x, y, z + 0.5)[2]];
+            for (axis, (n, count)) in [(i, 13), (j, 5), (k, 6)].into_iter().enumerate() {
+                if (1..count - 1).contains(&n) {
+                    assert!((four[cell][axis] - exact[axis]).abs() < 1e-4, "{i} {j} {k}: {axis}");
+                    assert!((two[cell][axis] - exact[axis]).abs() > 0.02, "{i} {j} {k}: {axis}");
+                } else {
+                    assert!((four[cell][axis] - two[cell][axis]).abs() < 1e-5, "{i} {j} {k}: {axis}");
+                }
             }
         }
     }

@@ -6,11 +6,11 @@ use super::balance::{balance, restore_around};
 use super::fields::{Fields, SmokeFields};
 use super::measure;
 use crate::grid::{Faces, GHOST, Layout};
-use crate::solver::advect::{self, Correction, Curve, Interpolation, Row, conservative, trace};
+use crate::solver::advect::{self, Correction, Curve, Interpolation, Row, Staggered, conservative, trace};
 use crate::solver::config::SCALAR_LIMIT;
 use crate::solver::detail::swirls::Air;
-use crate::solver::sides::GhostRules;
 use crate::solver::sides::entering::StepDecay;
+use crate::solver::sides::{GhostRules, SampleBounds};
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
@@ -27,10 +27,16 @@ pub enum AdvectingVelocity {
     Extrapolated,
 }
 
+/// Advection of one row of faces of each component, as [`advect::velocity`].
+type RowKernel = fn(&Staggered, usize, [isize; 2], &[SampleBounds; 3], [&mut [f32]; 3]);
+
+/// Interpolation of the velocity to cell centres.
+type ToCenters = fn(Layout, &Faces, &mut [[f32; 4]]);
+
 impl Fields {
     /// Back-traces over `steps` = Δt/h, and forward traces if the scheme needs them.
     pub fn trace(&mut self, advecting: AdvectingVelocity, steps: f32, order: TraceOrder, halt: &Halt) {
-        let Self { layout, walls, velocity, expected, advected, back, forth, .. } = self;
+        let Self { layout, walls, velocity, expected, advected, back, forth, detail, .. } = self;
         let centers = &mut self.scalars_next;
         self.means_until = None;
         let velocity = match advecting {
@@ -38,7 +44,10 @@ impl Fields {
             AdvectingVelocity::Reflected => expected.as_mut().expect("reflection keeps it"),
             AdvectingVelocity::Extrapolated => advected,
         };
-        self.planes_crossed = interpolate_centers(*layout, walls, velocity, centers, steps, order);
+        let to_centers: ToCenters =
+            if detail.is_some() { trace::fourth_order_centers } else { trace::centers };
+        self.planes_crossed =
+            interpolate_centers(*layout, walls, velocity, (centers, to_centers), steps, order);
         let bounds = walls.sample_bounds(None);
         trace::displacements(*layout, centers, &bounds, steps, order, back, halt);
         walls.extend(back);
@@ -65,6 +74,9 @@ impl Fields {
             Advection::SemiLagrangian => self.advect_components(Interpolation::Linear, false, halt),
             Advection::Monotone => self.advect_components(Interpolation::Monotone, false, halt),
             Advection::Cubic => self.advect_together(Curve::CATMULL_ROM, halt),
+            Advection::Lagrange | Advection::Conservative if self.detail.is_some() => {
+                self.advect_faces(Curve::LAGRANGE, advect::six_point_row, halt);
+            }
             Advection::Lagrange | Advection::Conservative => self.advect_together(Curve::LAGRANGE, halt),
         }
         if let Some(obstacles) = &self.obstacles {
@@ -75,9 +87,10 @@ impl Fields {
     }
 
     /// Planes beside a slab that an interpolation at departure points reads. The stencil of a cubic extends two planes beyond such a
-    /// point, and rounding may add one.
+    /// point, six points extend three, and rounding may add one.
     fn stencil_halo(&self) -> [usize; 2] {
-        [planes(self.planes_crossed, self.layout) + 3; 2]
+        let beyond = if self.detail.is_some() { 3 } else { 2 };
+        [planes(self.planes_crossed, self.layout) + beyond + 1; 2]
     }
 
     /// As [`stencil_halo`](Self::stencil_halo), of the cells of smoke.
@@ -126,9 +139,14 @@ impl Fields {
 
     /// As [`advect_together`](Self::advect_together), where the kernels read interleaved values from the interleaved velocity alone.
     pub(super) fn advect_interleaved(&mut self, curve: Curve, halt: &Halt) {
+        self.advect_faces(curve, advect::velocity, halt);
+    }
+
+    /// Advects all rows of faces by a kernel.
+    fn advect_faces(&mut self, curve: Curve, kernel: RowKernel, halt: &Halt) {
         let Self { layout, walls, velocity, advected, back, scalars_next: interleaved, .. } = self;
         let bounds = [0, 1, 2].map(|component| walls.sample_bounds(Some(component)));
-        let field = advect::Staggered { interleaved, faces: velocity, back, curve };
+        let field = Staggered { interleaved, faces: velocity, back, curve };
         // Only as far as the flow decides; the sides mostly set the faces at the far ends.
         let [nx, ny, nz] = [0, 1, 2].map(|axis| walls.free_faces(axis)[1]);
         let n = nx as usize;
@@ -141,7 +159,7 @@ impl Fields {
                     return;
                 }
                 let rows = rows.map(|row| &mut row[GHOST..GHOST + n]);
-                advect::velocity(&field, layout.at(0, j, k), [j, k], &bounds, rows);
+                kernel(&field, layout.at(0, j, k), [j, k], &bounds, rows);
             },
         );
     }
@@ -356,13 +374,13 @@ fn scale_entering(
     }
 }
 
-/// Interpolates the velocity to cell centres, as far beside the slab as back-traces over `steps` = Δt/h read it. With several ranks it
+/// Interpolates the velocity to cell centres by `to_centers`, as far beside the slab as back-traces over `steps` = Δt/h read it. With several ranks it
 /// returns an upper bound of the number of planes that such a trace crosses, otherwise 0.
 fn interpolate_centers(
     layout: Layout,
     walls: &GhostRules,
     velocity: &mut Faces,
-    out: &mut [[f32; 4]],
+    (out, to_centers): (&mut [[f32; 4]], ToCenters),
     steps: f32,
     order: TraceOrder,
 ) -> f32 {
@@ -374,8 +392,9 @@ fn interpolate_centers(
     let share = if order == TraceOrder::Third { 0.75 } else { 0.5 };
     let far = planes(share * crossed, layout) + 1;
     let [u, v, w] = &mut *velocity;
-    ranks.exchange(layout, [u, v, w], [far, far + 1]);
-    ranks.with_neighbours(layout, [far; 2], |layout| trace::centers(layout, velocity, out));
+    // Four faces around a cell extend one plane beyond its own two.
+    ranks.exchange(layout, [u, v, w], [far + 1, far + 2]);
+    ranks.with_neighbours(layout, [far; 2], |layout| to_centers(layout, velocity, out));
     crossed
 }
 

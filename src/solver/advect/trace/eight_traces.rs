@@ -150,11 +150,22 @@ fn lines<'a>(values: &'a [[f32; 4]], at: usize, bounds: &SampleBounds) -> Stenci
 
 /// The positions below eight points and the fractions above them, as [`locate`](super::locate) finds them.
 #[inline(always)]
-pub fn locate<S: Simd>(s: S, bounds: &SampleBounds, [x, y, z]: [f32x8<S>; 3]) -> (u32x8<S>, [f32x8<S>; 3]) {
+pub fn locate<S: Simd>(s: S, bounds: &SampleBounds, points: [f32x8<S>; 3]) -> (u32x8<S>, [f32x8<S>; 3]) {
+    let ([i, j, k], fractions) = locate_indices(s, bounds, points);
+    (i + j * bounds.row as u32 + k * bounds.plane as u32, fractions)
+}
+
+/// As [`locate`], with the three indices of a position, counted from the first ghost, by themselves.
+#[inline(always)]
+pub fn locate_indices<S: Simd>(
+    s: S,
+    bounds: &SampleBounds,
+    [x, y, z]: [f32x8<S>; 3],
+) -> ([u32x8<S>; 3], [f32x8<S>; 3]) {
     let (i, x) = cells_below(s, bounds, 0, x);
     let (j, y) = cells_below(s, bounds, 1, y);
     let (k, z) = cells_below(s, bounds, 2, z);
-    (i + j * bounds.row as u32 + k * bounds.plane as u32, [x, y, z])
+    ([i, j, k], [x, y, z])
 }
 
 /// The index below a coordinate, counted from the first ghost, and the fraction above it.
