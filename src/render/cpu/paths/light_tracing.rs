@@ -62,9 +62,15 @@ struct Particle {
     /// Power after the flight's beginning, of which `weight` is left.
     power: [f32; 3],
     weight: [f32; 3],
-    /// Whether a matte surface reflected it, or a coat.
-    reflected: bool,
-    mirrored: bool,
+    from: Beginning,
+}
+
+/// The beginning of a flight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Beginning {
+    Smoke,
+    MatteSurface,
+    Coat,
 }
 
 /// Results of a task.
@@ -170,8 +176,7 @@ impl Tracer<'_> {
             ray: Ray { origin: place.into(), direction },
             power,
             weight: [1.0; 3],
-            reflected: false,
-            mirrored: false,
+            from: Beginning::Smoke,
         })
     }
 
@@ -197,18 +202,18 @@ impl Tracer<'_> {
                 sent.flies_far = Some(is_long);
             }
             let Some(event) = event else { return };
-            if particle.mirrored || !is_long && !particle.reflected {
+            if particle.from == Beginning::Coat || !is_long && particle.from == Beginning::Smoke {
                 traces.splats.extend(self.splat(&event, &particle, film, random));
             }
             let along = particle.ray.direction;
             let (sender, direction, share, kept) = match &event {
                 Event::Smoke(hit) => {
-                    (particle.reflected, particle.mirrored) = (false, false);
+                    particle.from = Beginning::Smoke;
                     (Sender::Smoke(along), self.scatter(along, random), hit.albedo, hit.albedo)
                 }
                 Event::Surface(surface) => {
-                    let (direction, kept, mirrored) = surface.reflect(random);
-                    (particle.reflected, particle.mirrored) = (!mirrored, mirrored);
+                    let (direction, kept, from) = surface.reflect(random);
+                    particle.from = from;
                     (Sender::Surface(surface.facet), direction, surface.albedo, kept)
                 }
             };
@@ -251,22 +256,22 @@ impl Tracer<'_> {
 
 impl Surface {
     /// Samples a direction into which the surface sends light that arrives from where its facet's eye is. Returns it with
-    /// the reflected share over its probability, and whether the coat reflects it.
-    fn reflect(&self, random: &mut Random) -> (Vector3<f32>, [f32; 3], bool) {
+    /// the reflected share over its probability, and what reflects it.
+    fn reflect(&self, random: &mut Random) -> (Vector3<f32>, [f32; 3], Beginning) {
         let Facet { normal, to_eye: from, coat } = self.facet;
         let chance = if coat.is_some() { 0.5 } else { 1.0 };
         let Some(coat) = coat.filter(|_| random.next() < 0.5) else {
             let onward = turned(normal, random.next().sqrt(), random.next());
             let base = Facet { to_eye: onward, ..self.facet }.base();
-            return (onward, self.albedo.map(|albedo| albedo * base / chance), false);
+            return (onward, self.albedo.map(|albedo| albedo * base / chance), Beginning::MatteSurface);
         };
         let onward = coat.sample(&self.facet, [random.next(), random.next()]);
         let [arrives, leaves] = [from, onward].map(|d| normal.dot(&d));
         if arrives <= 0.0 || leaves <= 0.0 {
-            return (onward, [0.0; 3], true);
+            return (onward, [0.0; 3], Beginning::Coat);
         }
         let seen = Facet { to_eye: onward, ..self.facet };
         let reflected = coat.density(&seen, from) * coat.factor(&seen, from) * leaves / arrives;
-        (onward, [reflected / (chance * coat.density(&self.facet, onward)); 3], true)
+        (onward, [reflected / (chance * coat.density(&self.facet, onward)); 3], Beginning::Coat)
     }
 }
