@@ -225,12 +225,19 @@ fn time(scene: &Scene) -> String {
 }
 
 fn advection(scene: &Scene) -> String {
+    let is_finer = scene.config.detail > 1;
     let scheme = match scene.config.advection {
         Advection::SemiLagrangian => "semi-Lagrangian, first order",
         Advection::Monotone => "monotone Hermite interpolation",
         Advection::MacCormack => "MacCormack with limiter, second order",
         Advection::Cubic => "limited cubic interpolation (Catmull–Rom), third order in smooth flow",
+        Advection::Lagrange if is_finer => {
+            "limited cubic interpolation (Lagrange) for the smoke, through six points along each axis for the velocity"
+        }
         Advection::Lagrange => "limited cubic interpolation (Lagrange), third order in smooth flow",
+        Advection::Conservative if is_finer => {
+            "conservative sweeps with piecewise parabolas for the smoke, limited interpolation (Lagrange) through six points along each axis for the velocity"
+        }
         Advection::Conservative => {
             "conservative sweeps with piecewise parabolas for the smoke, limited cubic interpolation (Lagrange) for the velocity"
         }

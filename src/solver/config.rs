@@ -59,7 +59,7 @@ pub enum Advection {
     /// The cubic through four values (Lagrange) along each axis, clamped in the same way, at the same cost.
     /// It is exact to third order, so edges and layers a few cells thick are a quarter better (Zalesak's
     /// disc) than with [`Cubic`](Self::Cubic), and it feeds a tenth of the energy. Swirls of two cells fade
-    /// sooner.
+    /// sooner. The velocity beside finer smoke ([`Config::detail`]) passes through six values in place of four.
     Lagrange,
     /// Flux-form sweeps for smoke and heat along one axis after another. Fluxes through faces come from
     /// piecewise parabolas (Colella & Woodward 1984; Leonard, Lock & MacVean 1996): sums change by rounding
