@@ -224,12 +224,16 @@ fn smoke_is_as_bright_as_traced() {
 /// A narrow phase function in pictures of files: the means are 0.99 to 1.05, and 1.01 from behind. They were
 /// once 1.12 to 1.14, with mean radiance and net flux in place of the ordinates towards the camera and one
 /// smooth lobe for single scattering of the sun, and 1.07 from behind with light that did not spread when it
-/// was scattered forward.
+/// was scattered forward. The ball was once 4.0, with an acceleration of the sweeps that made errors grow.
 #[test]
 fn smoke_that_scatters_forward_is_as_bright_as_traced() {
-    for (name, light, extinction) in
-        [("ball", "side", 6.0), ("slab", "side", 6.0), ("plume", "side", 25.0), ("plume", "back", 25.0)]
-    {
+    for (name, light, extinction) in [
+        ("ball", "side", 6.0),
+        ("slab", "side", 6.0),
+        ("plume", "side", 25.0),
+        ("plume", "back", 25.0),
+        ("ball", "front", 25.0),
+    ] {
         let case = Case { shape: name, light, extinction, g: 0.8 };
         let snapshot = shape(name);
         let many = picture(&mut renderer(true), &snapshot, &look(case));
@@ -241,17 +245,24 @@ fn smoke_that_scatters_forward_is_as_bright_as_traced() {
     }
 }
 
-/// Dense smoke in fine light, at one albedo: a slab that scatters forward under a sun from the front (a mean
-/// of 0.99), and a ball under a sky (0.9). Without fine light the means are 1.14 and 0.80.
+/// Dense smoke in fine light, at one albedo each. With radiance in the middles of cubes, which held the smoke
+/// of the cells themselves, the slab from the front was 1.32 of traced, the slab from the side 0.80 and the ball
+/// from behind 0.80 with local errors of 51 %; now they are 0.98 to 1.01 and 1 to 5 %.
 #[test]
 fn fine_light_in_dense_smoke_is_as_bright_as_traced() {
-    for (name, light, g, channel) in [("slab", "front", 0.8, 1), ("ball", "sky", 0.0, 0)] {
+    for (name, light, g, channel) in [
+        ("slab", "front", 0.0, 2),
+        ("slab", "side", 0.0, 0),
+        ("ball", "back", 0.0, 0),
+        ("slab", "front", 0.8, 1),
+        ("ball", "sky", 0.0, 0),
+    ] {
         let case = Case { shape: name, light, extinction: 100.0, g };
         let snapshot = shape(name);
         let marched = picture(&mut renderer(true), &snapshot, &look(case));
         let traced = truth(&snapshot, case, true, u32::MAX, 32);
         let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
-        compare(&marched, &traced, channel).within(&what, 0.07, 0.10);
+        compare(&marched, &traced, channel).within(&what, 0.06, 0.10);
     }
 }
 

@@ -9,6 +9,9 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
+//! In files cubes hold the mean of the smoke that eyes read (`light/spline_cells.rs`), and the light of the sun that first collides in them is
+//! what enters a cell less what leaves it (`light/first_collisions.rs`).
+//!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
 //! Where smoke that glows is thick, eyes read its light on smaller cubes (`light/nested_glow.rs`).
@@ -20,6 +23,7 @@
 mod cube_samples;
 mod extinction;
 mod faded;
+mod first_collisions;
 mod forward_peak;
 mod gather;
 mod gathered;
@@ -35,6 +39,7 @@ mod outside_rays;
 mod received;
 mod seen_blocks;
 mod sharpened;
+mod spline_cells;
 mod spline_rays;
 mod sun;
 mod sunlit_cubes;
@@ -70,6 +75,7 @@ use ordinates::{Moments, OnFloor, Outside, Sources};
 use outside_rays::OutsideRays;
 #[cfg(feature = "viewer")]
 pub(super) use received::OFF;
+use spline_cells::spline_means;
 use spline_rays::{SplineField, parallel_depths};
 pub(super) use sun::{root, squared};
 use within::Within;
@@ -107,6 +113,8 @@ pub struct LightVolume {
     smoke: [[f32; 3]; 2],
     extent: [f32; 3],
     density: Vec<f32>,
+    /// Means over cells of smoke as splines read it; empty where cubes have the smoke of the cells themselves.
+    spline_means: Vec<f32>,
     unfaded: Unfaded,
     /// For each row of points those that smoke may be read from: all between its first and last, and the ones around, as far as
     /// a spline reads.
@@ -170,6 +178,7 @@ impl Default for LightVolume {
             smoke: [[f32::MAX; 3], [f32::MIN; 3]],
             extent: [1.0; 3],
             density: vec![0.0; 27],
+            spline_means: Vec::new(),
             unfaded: Unfaded::default(),
             spans: vec![0..0; 9],
             depth: vec![0.0; 27],
@@ -259,10 +268,15 @@ impl LightVolume {
         let single = look.scattering == Scattering::Single;
         self.sun = Lamp::sun(look);
         let field = self.on_points(&self.density);
-        let spline = (single && self.fine).then(|| SplineField::new(field));
+        // Glow is that of the cells themselves.
+        let of_splines = !single && self.fine && look.glow == 0.0 && self.cells_are_points();
+        let means = if of_splines { spline_means(field) } else { Vec::new() };
+        let spline = (of_splines || single && self.fine).then(|| SplineField::new(field));
         let sun = (&self.sun, self.sun_directions());
         let discs = &mut self.scratch.discs;
         gather_sun((field, spline.as_ref()), medium.extinction, sun, discs, &mut self.depth);
+        self.spline_means = means;
+        self.cubes.linear = of_splines;
         let shade = std::mem::take(&mut self.shade);
         self.shade = self.shade_of(&self.sun, shade);
         self.gather_lamps(look, &medium, spline.as_ref());
@@ -282,7 +296,7 @@ impl LightVolume {
             floor: look.floor.map(|albedo| self.floor_below(&medium, albedo)),
         };
         // Solids hide light from outside and reflect it: there the cubes have it.
-        let spline = spline.filter(|_| self.solids.is_empty());
+        let spline = spline.filter(|_| single && self.solids.is_empty());
         self.outside_rays = spline.and_then(|spline| OutsideRays::new(&outside, spline));
         let sweeps: &[usize] = match (single, self.fine) {
             (true, _) => &[1],
@@ -313,6 +327,12 @@ impl LightVolume {
 
     fn on_points<'a>(&self, values: &'a [f32]) -> Points<'a> {
         Points { dims: self.points, spacing: self.spacing, values }
+    }
+
+    /// Whether a point lies in each cell.
+    fn cells_are_points(&self) -> bool {
+        let cell = self.mixture.h / self.mixture.edge as f32;
+        (self.spacing - cell).abs() < 1e-3 * cell
     }
 
     fn halve_if_fine(&mut self) {
@@ -347,6 +367,17 @@ impl LightVolume {
         let smoke = &self.mixture.smoke;
         cubes.extinction.clear();
         cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
+        if !self.spline_means.is_empty() {
+            let (points, edge) = (self.points, self.mixture.edge);
+            let share = medium.extinction / (edge * edge * edge) as f32;
+            cubes.extinction.fill(0.0);
+            for row in 0..(points.ny - 2) * (points.nz - 2) {
+                let (j, k) = (row % (points.ny - 2), row / (points.ny - 2));
+                let to = &mut cubes.extinction[dims.index(0, j / edge, k / edge)..][..dims.nx];
+                let from = &self.spline_means[points.index(1, j + 1, k + 1)..][..points.nx - 2];
+                from.iter().enumerate().for_each(|(i, density)| to[i / edge] += share * density);
+            }
+        }
         // Empty cubes have the albedo of all smoke, for what is interpolated next to them.
         let of_all = if single { [0.0; 3] } else { medium.albedo(self.mixture.all()) };
         for c in 0..3 {
@@ -628,6 +659,31 @@ mod tests {
         let depth = light.depth_to_sun([1.6, 0.1, 1.6]);
         let way = 0.3 / 0.64;
         assert!((depth - 3.0 * way).abs() < 0.01 * 3.0 * way, "{depth}");
+    }
+
+    /// All that an opaque slab takes of an oblique sun collides in its cubes. With one depth for each cell, weighted with the
+    /// smoke of the cells, it was 0.90.
+    #[test]
+    fn first_collisions_take_what_the_sun_loses() {
+        let (n, h) = (24, 0.02);
+        let inside = |x: f32, half: f32| f32::from(u8::from((x - 0.24).abs() < half));
+        let snapshot = Snapshot::from_fn(Dims::new([n; 3]).unwrap(), h, |p| {
+            [inside(p[0], 0.14) * inside(p[1], 0.08) * inside(p[2], 0.12), 0.0, 0.0, 0.0]
+        });
+        let sun_direction = [0.9, 0.3, 0.3];
+        let look = Look { extinction: 80.0, sun_direction, fade: 0.0, sun: [1.0; 3], ..Look::default() };
+        let mut light = LightVolume::default();
+        light.set_fine(true);
+        light.bake(&snapshot, &look);
+        let collided: f32 = (0..light.cubes.extinction.len())
+            .map(|n| light.cubes.extinction[n] * light.cubes.unpeaked(0, n) * light.sources.sun[0][n])
+            .sum();
+        let direction = crate::render::camera::unit(sun_direction);
+        let [x, y, z] = [0.28, 0.16, 0.24];
+        let across = y * z * direction[0] + x * z * direction[1] + x * y * direction[2];
+        let share = collided * h * h * h / across;
+        println!("{share}");
+        assert!((share - 1.0).abs() < 0.03, "{share}");
     }
 
     #[test]

@@ -34,6 +34,14 @@ impl LightVolume {
     }
 }
 
+impl LightVolume {
+    /// Density at the places in cubes: of the spline, where cubes hold its means.
+    pub(super) fn densities_in_cubes<'a>(&'a self, samples: &CubeSamples) -> Cow<'a, [f32]> {
+        let density = if self.spline_means.is_empty() { &self.density } else { &self.spline_means };
+        samples.densities(self.on_points(density))
+    }
+}
+
 impl CubeSamples {
     /// The cube along an axis, of so many, in which a sample lies; `h` is its edge \[m\].
     pub fn cube(&self, n: usize, h: f32, count: usize) -> usize {

@@ -220,7 +220,7 @@ impl LightVolume {
         let half = 0.5 * medium.extinction * samples.spacing;
         let plane = dims.nx * dims.ny;
         let mut sums = vec![Direct::default(); dims.cells()];
-        let (density, spans) = (samples.densities(self.on_points(&self.density)), samples.spans(&self.spans));
+        let (density, spans) = (self.densities_in_cubes(&samples), samples.spans(&self.spans));
         let depths = |depths| samples.depths(self.on_points(depths));
         let lamps: Vec<_> =
             lamps.iter().map(|lit| (&lit.lamp, depths(&lit.depth), depths(&lit.shade))).collect();

@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::LightVolume;
+use super::first_collisions::{Around, collide};
 use super::light_chunk::{CHUNK, Lane};
+use super::root;
 use crate::render::exp::exp;
 use crate::render::medium::Medium;
 use crate::simd::{Simd, each_level};
@@ -12,6 +14,7 @@ impl LightVolume {
     /// The sun in each cube: the mean over places in it, weighted with their density, of what arrives.
     pub(super) fn light_cubes(&mut self, medium: &Medium) {
         let (samples, dims) = (self.cube_samples(), self.mixture.dims);
+        let mut sun = std::mem::take(&mut self.sources.sun);
         let points = samples.dims;
         let cube = |a: usize, n: usize| samples.cube(n, self.mixture.h, dims.array()[a]);
         let plane = dims.nx * dims.ny;
@@ -22,9 +25,22 @@ impl LightVolume {
         sums.clear();
         sums.resize(dims.cells(), [0.0; 4]);
         let [depth, shade] = [&self.depth, &self.shade].map(|depths| samples.depths(self.on_points(depths)));
-        let (density, spans) = (samples.densities(self.on_points(&self.density)), samples.spans(&self.spans));
+        let (density, spans) = (self.densities_in_cubes(&samples), samples.spans(&self.spans));
+        // A wide sun lights cells from all of its directions.
+        let by_faces = !self.spline_means.is_empty() && !self.sun.is_wide();
+        // The depths of two faces may differ by more than what lies between them.
+        let most = if by_faces { 1.0 } else { f32::MAX };
+        let toward = medium.sun_direction;
+        let around = |[start, j, k]: [usize; 3]| -> Around {
+            let at = |n: usize| (start + n).saturating_sub(1).min(points.nx - 1);
+            let row = |dk: usize, dj: usize| {
+                let row = points.index(0, j + dj - 1, k + dk - 1);
+                std::array::from_fn(|n| root(depth[row + at(n)]))
+            };
+            std::array::from_fn(|dk| std::array::from_fn(|dj| row(dk, dj)))
+        };
         let (albedo, forward) = (&self.cubes.albedo, self.cubes.phase.forward);
-        let [red, green, blue] = &mut self.sources.sun;
+        let [red, green, blue] = &mut sun;
         for sun in [&mut *red, &mut *green, &mut *blue] {
             sun.resize(dims.cells(), 0.0);
         }
@@ -52,7 +68,13 @@ impl LightVolume {
                                 strip.scale[c][n] = 1.0 - albedo[c][slab * plane + at] * forward
                             });
                         }
-                        arrive(&mut strip, half);
+                        if by_faces {
+                            let roots = around([start, j, k]);
+                            collide(&roots, toward, &strip.scale.clone(), &mut strip.collided);
+                            collided(&mut strip, 0.5 / half);
+                        } else {
+                            arrive(&mut strip, half);
+                        }
                         for (n, at) in to.enumerate() {
                             let sum = &mut sums[at];
                             (0..3).for_each(|c| sum[c] += strip.scale[c][n]);
@@ -63,11 +85,12 @@ impl LightVolume {
                 }
             }
             for (c, sun) in [red, green, blue].into_iter().enumerate() {
-                let lit = sums.iter().map(|sum| medium.sun[c] * sum[c] / sum[3].max(1e-20));
+                let lit = sums.iter().map(|sum| medium.sun[c] * (sum[c] / sum[3].max(1e-20)).min(most));
                 sun.iter_mut().zip(lit).for_each(|(sun, lit)| *sun = lit);
             }
         });
         self.scratch.sums = sums;
+        self.sources.sun = sun;
     }
 }
 
@@ -78,12 +101,14 @@ struct Arriving {
     shade: Lane,
     /// The share of the depth that counts in red, green and blue, and then the light that arrives.
     scale: [Lane; 3],
+    /// As [`collide`] computes it.
+    collided: [Lane; 3],
 }
 
 impl Default for Arriving {
     fn default() -> Self {
         let zeros = [0.0; CHUNK];
-        Self { density: zeros, depth: zeros, shade: zeros, scale: [zeros; 3] }
+        Self { density: zeros, depth: zeros, shade: zeros, scale: [zeros; 3], collided: [zeros; 3] }
     }
 }
 
@@ -94,11 +119,21 @@ each_level! {
 
 #[inline(always)]
 fn arrive_kernel<S: Simd>(_: S, strip: &mut Arriving, half: f32) {
-    let Arriving { density, depth, shade, scale } = strip;
+    let Arriving { density, depth, shade, scale, .. } = strip;
     for scale in scale {
         for i in 0..CHUNK {
             let arrives = exp(-scale[i] * depth[i] - shade[i]) * spread(half * scale[i] * density[i]);
             scale[i] = density[i] * arrives;
+        }
+    }
+}
+
+/// The same from what collides in cells, with the way through one for an extinction of 1.
+fn collided(strip: &mut Arriving, way: f32) {
+    let Arriving { shade, scale, collided, .. } = strip;
+    for (scale, collided) in scale.iter_mut().zip(collided) {
+        for i in 0..CHUNK {
+            scale[i] = way * collided[i].max(0.0) * exp(-shade[i]) / scale[i].max(1e-6);
         }
     }
 }

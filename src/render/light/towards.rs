@@ -10,7 +10,7 @@ use super::forward_peak::{Spread, Strip};
 use super::light_chunk::{CHUNK, Lane};
 use super::ordinates::DIRECTIONS;
 use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
-use super::sharpened::Across;
+use super::sharpened::{Across, Sharpened};
 use super::{LightVolume, Mixture, root};
 use crate::render::medium::{MOST, Medium};
 use crate::render::trilinear::trilinear;
@@ -37,8 +37,15 @@ impl LightVolume {
         let points = self.points;
         out.resize(points.cells(), [f16::ZERO; 4]);
         let once = self.outside_rays.as_ref().map(|rays| self.once_from_outside(rays, eye, medium, splines));
-        let (cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
+        let (mut cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
         let dims = self.mixture.dims;
+        // Interpolated between cubes, means would be blurred as the densities of cells are.
+        if splines && self.cubes.linear {
+            for c in 0..3 {
+                let sharpened = Sharpened::new(dims, cubes.iter().map(|values| values[c]).collect()).whole();
+                cubes.iter_mut().zip(sharpened).for_each(|(values, sharpened)| values[c] = sharpened);
+            }
+        }
         let near = |a: usize, n: usize| {
             let at = (n as f32 - 0.5) * self.spacing / self.mixture.h - 0.5;
             let at = at.clamp(0.0, (dims.array()[a] - 1) as f32);

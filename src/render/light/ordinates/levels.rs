@@ -18,6 +18,14 @@ pub(super) const KEPT: usize = CORNERS + 4;
 const SHORT: usize = 8;
 /// Distance before a surface at which the light that arrives is read \[cubes\].
 const BEFORE_WALL: f32 = 1.2;
+/// Factor of the slowest errors that [`Color::accelerate`] damps.
+const SLOWEST: f32 = 0.99;
+/// Greatest complex factor of a sweep: √(a c + 3 g b²) at a mean cosine of 1/2 for waves along a diagonal, with the moments a, b and c of
+/// 1 / (1 + i k Ω).
+const COMPLEX: f32 = 0.4;
+/// Sweeps of a step of the acceleration where smoke does not scatter evenly. With one, errors grew: a ball of 25 1/m, g = 0.8, was four
+/// times as bright as traced.
+const STRIDE: usize = 3;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
 const AROUND: usize = 3;
 
@@ -44,8 +52,17 @@ pub(super) struct Color {
     medium: [Vec<f32>; 3],
     /// Light of further lights that is scattered: its even part, and its flux for a mean cosine of 1. Empty without such lights.
     lamps: [Vec<f32>; 4],
-    /// Transmittance of half a step to a face and to a corner.
+    /// Whether sources are linear within cubes.
+    pub linear: bool,
+    /// Transmittance to a face and to a corner: of half a step, or of a whole one with linear sources.
     pub passes: [Vec<f32>; 2],
+    /// Means over such steps of the share that is left of radiance; empty without linear sources, as those that follow.
+    pub means: [Vec<f32>; 2],
+    /// Change of `even` and of `sun` over a cube, along each axis.
+    pub changes: [Vec<f32>; 3],
+    pub sun_changes: [Vec<f32>; 3],
+    /// Moments at the beginning of the last two steps of [`Color::accelerate`].
+    begun: [Moments; 2],
     /// ω′, the sun's source for an even phase function, and emission; 0 where there is no medium.
     albedo: Vec<f32>,
     pub sun: Vec<f32>,
@@ -306,8 +323,15 @@ impl Color {
             values.resize(cells, 0.0);
         });
         self.halves.iter_mut().for_each(|half| half.fit(grid.dims));
+        let of_linear = if self.linear { cells } else { 0 };
+        let begun = self.begun.iter_mut().flat_map(Moments::all_mut);
+        let own = self.means.iter_mut().chain(&mut self.changes).chain(&mut self.sun_changes).chain(begun);
+        own.for_each(|values| values.resize(of_linear, 0.0));
         self.g = phase.g;
         prepare_strips(self, grid, phase.forward);
+        if self.linear {
+            changes_over_cubes(&self.sun, grid, &mut self.sun_changes);
+        }
         self.sun_phase = outside.sun_phase;
         self.inflow = outside.inflow(channel);
     }
@@ -331,6 +355,67 @@ impl Color {
             let away: f32 = (0..3).map(|a| wall.normal[a] * at(a + 1)).sum();
             self.even[wall.cube] += wall.albedo[self.channel] * greatest(at(0) - 2.0 * away, 0.0);
         }
+        if self.linear {
+            changes_over_cubes(&self.even, grid, &mut self.changes);
+        }
+    }
+
+    /// Prepares the first of several sweeps for [`Color::accelerate`].
+    pub fn begin(&mut self) {
+        self.gather_halves();
+        self.halves[1].clear();
+        for begun in &mut self.begun {
+            for (from, to) in self.halves[0].moments.all().into_iter().zip(begun.all_mut()) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+
+    /// Number of sweeps in a step of [`Color::accelerate`].
+    pub fn stride(&self) -> usize {
+        if self.g == 0.0 { 1 } else { STRIDE }
+    }
+
+    /// Turns the light after a step of some sweeps into that which the next one begins with, by the Chebyshev iteration.
+    ///
+    /// A sweep multiplies errors by factors between 0 and 1, and smooth ones in smoke that absorbs little by almost 1. Where smoke scatters
+    /// forward, φ and J turn into one another, and some factors are complex, of 0.4 at most; where it scatters backward, those of J are
+    /// negative. [`STRIDE`] sweeps leave little of either. With x for the moments and G for the step
+    ///
+    /// ```text
+    /// xₙ₊₁ = wₙ ((G xₙ − xₙ) / (1 − c) + xₙ − xₙ₋₁) + xₙ₋₁      σ² = (a² − e²) / (1 − c)²
+    /// w₀ = 1      w₁ = 1 / (1 − σ²/2)      wₙ = 1 / (1 − σ² wₙ₋₁ / 4)
+    /// ```
+    ///
+    /// is the polynomial of least greatest value on an ellipse around c with the half axes a and e (Manteuffel 1977).
+    pub fn accelerate(&mut self, grid: &Grid, weight: f32) {
+        let step = weight / (1.0 - self.factors()[0]);
+        let [up, down] = &mut self.halves;
+        let [before, here] = &mut self.begun;
+        let moments = up.moments.all_mut().into_iter().zip(down.moments.all_mut());
+        for ((up, down), (before, here)) in moments.zip(before.all_mut().into_iter().zip(here.all_mut())) {
+            accelerate_strips(grid, [step, weight], up, down, before, here);
+        }
+    }
+
+    /// The weight of the n-th step after `before`, the last.
+    pub fn weight(&self, n: usize, before: f32) -> f32 {
+        let [middle, real, imaginary] = self.factors();
+        let square = (real * real - imaginary * imaginary) / (1.0 - middle).powi(2);
+        match n {
+            0 => 1.0,
+            1 => 1.0 / (1.0 - 0.5 * square),
+            _ => 1.0 / (1.0 - 0.25 * square * before),
+        }
+    }
+
+    /// Middle and half axes of the factors by which a step multiplies errors.
+    fn factors(&self) -> [f32; 3] {
+        let of_step = |factor: f32| factor.powi(self.stride() as i32);
+        let slowest = of_step(SLOWEST);
+        let of_flux = if self.g == 0.0 { 0.0 } else { of_step(COMPLEX) };
+        let least = of_step(self.g.min(0.0)) - of_flux;
+        [0.5 * (slowest + least), 0.5 * (slowest - least), of_flux]
     }
 
     /// Makes room for the radiance of the last sweep.
@@ -450,8 +535,9 @@ fn passes_half(x: f32) -> f32 {
 
 #[inline(always)]
 fn prepare_kernel<S: Simd>(_: S, color: &mut Color, grid: &Grid, forward: f32) {
-    let Color { medium, passes, albedo, sun, emission, .. } = color;
-    let [near, far] = passes;
+    let Color { medium, passes, means, albedo, sun, emission, linear, .. } = color;
+    let linear = *linear;
+    let ([near, far], [near_mean, far_mean]) = (passes, means);
     let fields = [near, far, albedo, sun, emission].map(|values| values.as_chunks_mut::<EIGHT>().0);
     let [near, far, albedo, sun, emission] = fields;
     let [omega, irradiance, sent] = medium.each_ref().map(|values| values.as_chunks::<EIGHT>().0);
@@ -475,6 +561,108 @@ fn prepare_kernel<S: Simd>(_: S, color: &mut Color, grid: &Grid, forward: f32) {
             sun[strip][i] = if filled { even } else { 0.0 };
             emission[strip][i] = if filled { sent[strip][i] * inverse } else { 0.0 };
         }
+    }
+    let (near_mean, far_mean) = (near_mean.as_chunks_mut::<EIGHT>().0, far_mean.as_chunks_mut::<EIGHT>().0);
+    if !linear {
+        return;
+    }
+    for strip in 0..grid.filled.len() {
+        (near_mean[strip], far_mean[strip]) = ([1.0; EIGHT], [1.0; EIGHT]);
+        if !grid.filled[strip] {
+            continue;
+        }
+        for i in 0..EIGHT {
+            let left = 1.0 - omega[strip][i].min(1.0) * forward;
+            let depth = grid.h * extinction[strip][i] * left;
+            for (depth, passes, mean) in [
+                (depth, &mut near[strip][i], &mut near_mean[strip][i]),
+                (1.732_050_8 * depth, &mut far[strip][i], &mut far_mean[strip][i]),
+            ] {
+                *passes = exp(-depth);
+                *mean = if depth < 1e-2 { 1.0 - 0.5 * depth } else { (1.0 - *passes) / depth };
+            }
+        }
+    }
+}
+
+each_level! {
+    fn accelerate_strips(
+        grid: &Grid,
+        factors: [f32; 2],
+        up: &mut [f32],
+        down: &mut [f32],
+        before: &mut [f32],
+        here: &mut [f32],
+    ) = accelerate_kernel;
+}
+
+/// One moment in all strips with medium: the sum of both halves is what the sweep made of `here`. The next begins with the first half.
+#[inline(always)]
+fn accelerate_kernel<S: Simd>(
+    _: S,
+    grid: &Grid,
+    [step, weight]: [f32; 2],
+    up: &mut [f32],
+    down: &mut [f32],
+    before: &mut [f32],
+    here: &mut [f32],
+) {
+    let [up, down, before, here] = [up, down, before, here].map(|values| values.as_chunks_mut::<EIGHT>().0);
+    for strip in (0..grid.filled.len()).filter(|&strip| grid.filled[strip]) {
+        for i in 0..EIGHT {
+            let (from, last) = (here[strip][i], before[strip][i]);
+            let swept = up[strip][i] + down[strip][i];
+            let next = step * (swept - from) + weight * (from - last) + last;
+            (up[strip][i], down[strip][i]) = (next, 0.0);
+            (before[strip][i], here[strip][i]) = (from, next);
+        }
+    }
+}
+
+each_level! {
+    /// Change of values over each cube along the three axes, from those of its neighbours in the medium.
+    fn changes_over_cubes(values: &[f32], grid: &Grid, out: &mut [Vec<f32>; 3]) = changes_kernel;
+}
+
+#[inline(always)]
+fn changes_kernel<S: Simd>(_: S, values: &[f32], grid: &Grid, out: &mut [Vec<f32>; 3]) {
+    let Dims { nx, ny, nz } = grid.dims;
+    let strips = nx / EIGHT;
+    let [along_x, along_y, along_z] = out;
+    let none = vec![0.0; nx];
+    // Rows with an empty cube more at either end.
+    let (mut padded, mut padded_medium) = (vec![0.0; nx + 2], vec![0.0; nx + 2]);
+    for row in 0..ny * nz {
+        if !grid.filled[row * strips..][..strips].iter().any(|&filled| filled) {
+            continue;
+        }
+        let (j, k) = (row % ny, row / ny);
+        let of = |row: usize| (&values[row * nx..][..nx], &grid.extinction[row * nx..][..nx]);
+        let beside = |exists: bool, other: usize| if exists { of(other) } else { (&none[..], &none[..]) };
+        let here = of(row);
+        let y = [beside(j > 0, row.wrapping_sub(1)), beside(j + 1 < ny, row + 1)];
+        let z = [beside(k > 0, row.wrapping_sub(ny)), beside(k + 1 < nz, row + ny)];
+        padded[1..=nx].copy_from_slice(here.0);
+        padded_medium[1..=nx].copy_from_slice(here.1);
+        let x = [(&padded[..nx], &padded_medium[..nx]), (&padded[2..], &padded_medium[2..])];
+        for (sides, out) in [(x, &mut *along_x), (y, &mut *along_y), (z, &mut *along_z)] {
+            change_along(here.0, sides, &mut out[row * nx..][..nx]);
+        }
+    }
+}
+
+/// Mean of the differences to the neighbours on both sides that hold medium.
+#[inline(always)]
+fn change_along(here: &[f32], [below, above]: [(&[f32], &[f32]); 2], out: &mut [f32]) {
+    let count = out.len();
+    let (here, below, above) =
+        (&here[..count], (&below.0[..count], &below.1[..count]), (&above.0[..count], &above.1[..count]));
+    for i in 0..count {
+        let one_below = if below.1[i] > 0.0 { 1.0 } else { 0.0 };
+        let one_above = if above.1[i] > 0.0 { 1.0 } else { 0.0 };
+        let sum = one_below * (here[i] - below.0[i]) + one_above * (above.0[i] - here[i]);
+        let halved = 1.0 - 0.5 * one_below * one_above;
+        out[i] = halved * sum;
     }
 }
 

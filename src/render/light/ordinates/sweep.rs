@@ -18,11 +18,23 @@ const DIAGONAL: f32 = 0.577_350_26;
 each_level! {
     /// Replaces the moments of one half of the directions, those that move up along z or down: where there is medium, and
     /// in the last sweep where they are wanted.
-    pub(super) fn sweep_half(color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) = sweep_kernel;
+    pub(super) fn sweep_half(color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) = sweep_kernel, false;
+}
+
+each_level! {
+    /// As [`sweep_half`], with sources that are linear within a cube, and mean radiance in place of that in the middle.
+    pub(super) fn sweep_half_linear(color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) = sweep_kernel, true;
 }
 
 #[inline(always)]
-fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: bool, last: bool) {
+fn sweep_kernel<S: Simd, const LINEAR: bool>(
+    s: S,
+    color: &Color,
+    grid: &Grid,
+    half: &mut Half,
+    up: bool,
+    last: bool,
+) {
     let Dims { nx, ny, nz } = grid.dims;
     let width = nx + 2;
     let directions = Directions::new(s, color, up);
@@ -44,12 +56,12 @@ fn sweep_kernel<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, up: 
         }
         for step in 0..ny {
             let j = if up { step } else { ny - 1 - step };
-            row(s, color, grid, &directions, half, [j, k], last);
+            row::<S, LINEAR>(s, color, grid, &directions, half, [j, k], last);
         }
         std::mem::swap(&mut half.before, &mut half.after);
         // Either half takes the rows of half the planes.
         if up == (2 * k < nz) {
-            along_x(s, color, grid, half, k, last);
+            along_x::<S, LINEAR>(s, color, grid, half, k, last);
         }
     }
 }
@@ -119,9 +131,53 @@ fn half_step<S: Simd>(radiance: f32x8<S>, passes: f32x8<S>, source: f32x8<S>) ->
     passes.mul_add(radiance - source, source)
 }
 
+/// A source that is linear along a step through a cube: its mean and its change over the step.
+///
+/// ```text
+/// S(s) = S̄ + S′ (s/τ − ½)      a = e^−τ      m = (1 − a) / τ      c = (1 + a) / 2 − m
+///
+/// leaves   S̄ + a (L − S̄) + c S′
+/// mean     S̄ + m (L − S̄) − c/τ S′
+/// ```
+///
+/// for a radiance L that enters. Both together keep the energy: L − leaves = τ (mean − S̄).
+#[derive(Clone, Copy)]
+struct LinearStep<S: Simd> {
+    a: f32x8<S>,
+    m: f32x8<S>,
+    c: f32x8<S>,
+    c_over_depth: f32x8<S>,
+}
+
+impl<S: Simd> LinearStep<S> {
+    #[inline(always)]
+    fn new(s: S, a: f32x8<S>, m: f32x8<S>) -> Self {
+        let (one, half) = (s.splat_f32x8(1.0), s.splat_f32x8(0.5));
+        let c = (half.mul_add(a, half) - m).max(s.splat_f32x8(0.0));
+        let c_over_depth = c * m / (one - a).max(s.splat_f32x8(1e-3));
+        Self { a, m, c, c_over_depth }
+    }
+
+    /// The parts of the radiance that leaves and of its mean that do not depend on what enters. The source is nowhere below 0.
+    #[inline(always)]
+    fn sent(&self, s: S, source: f32x8<S>, change: f32x8<S>) -> [f32x8<S>; 2] {
+        let one = s.splat_f32x8(1.0);
+        let most = source + source;
+        let change = change.min(most).max(s.splat_f32x8(0.0) - most);
+        let leaves = (one - self.a).mul_add(source, self.c * change);
+        [leaves, (one - self.m).mul_add(source, s.splat_f32x8(0.0) - self.c_over_depth * change)]
+    }
+
+    /// The radiance that leaves, and its mean, where `radiance` enters.
+    #[inline(always)]
+    fn through(&self, radiance: f32x8<S>, [leaves, mean]: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
+        [self.a.mul_add(radiance, leaves), self.m.mul_add(radiance, mean)]
+    }
+}
+
 /// A row of cubes, in all directions but those along x.
 #[inline(always)]
-fn row<S: Simd>(
+fn row<S: Simd, const LINEAR: bool>(
     s: S,
     color: &Color,
     grid: &Grid,
@@ -139,6 +195,11 @@ fn row<S: Simd>(
     let (near, far) = (strips(near, first, count), strips(far, first, count));
     let [x, y, z] = &color.along;
     let along = [strips(x, first, count), strips(y, first, count), strips(z, first, count)];
+    // Empty but for linear sources.
+    let linear = if LINEAR { [first, count] } else { [0; 2] };
+    let means = color.means.each_ref().map(|values| strips(values, linear[0], linear[1]));
+    let changes = color.changes.each_ref().map(|values| strips(values, linear[0], linear[1]));
+    let sun_changes = color.sun_changes.each_ref().map(|values| strips(values, linear[0], linear[1]));
     let Half { moments, before, after, along_y, along_z, radiance: kept } = half;
     // A corner's step along x and y, as an offset in a plane with a border.
     let back = [j * width, j * width + 2, (j + 2) * width, (j + 2) * width + 2];
@@ -180,18 +241,48 @@ fn row<S: Simd>(
             let (front, behind) = (diagonal.mul_add(y, middle), middle - diagonal * y);
             let scattered = [front + x, front - x, behind + x, behind - x];
             let far = f32x8::load_array_ref(s, &far[i]);
-            for n in 0..CORNERS {
-                let source = sent(s, scattered[n], directions.sun_corner[n], sun);
-                corners[n] = half_step(corners[n], far, source);
-                half_step(corners[n], far, source).store_array(&mut after[n][i]);
-            }
             let near = f32x8::load_array_ref(s, &near[i]);
-            let source = sent(s, even + z_signed, directions.sun_z, sun);
-            to_z = half_step(to_z, near, source);
-            half_step(to_z, near, source).store_array(&mut along_z[i]);
-            let source = sent(s, even + y_signed, directions.sun_y, sun);
-            to_y = half_step(to_y, near, source);
-            half_step(to_y, near, source).store_array(&mut along_y[i]);
+            if LINEAR {
+                let load = |values: &[[f32; EIGHT]]| f32x8::load_array_ref(s, &values[i]);
+                let [near_mean, far_mean] = means.map(load);
+                let (near, far) = (LinearStep::new(s, near, near_mean), LinearStep::new(s, far, far_mean));
+                let across = |[x, y, z]: [f32x8<S>; 3]| {
+                    let z = directions.sign * z;
+                    ([y + z + x, y + z - x, z - y + x, z - y - x], directions.sign * y, z)
+                };
+                let (changes, change_y, change_z) = across(changes.map(load));
+                let (sun_changes, sun_change_y, sun_change_z) = across(sun_changes.map(load));
+                for n in 0..CORNERS {
+                    let share = directions.sun_corner[n];
+                    let source = sent(s, scattered[n], share, sun);
+                    let parts = far.sent(s, source, share.mul_add(sun_changes[n], changes[n]));
+                    let [leaves, mean] = far.through(corners[n], parts);
+                    corners[n] = mean;
+                    leaves.store_array(&mut after[n][i]);
+                }
+                let source = sent(s, even + z_signed, directions.sun_z, sun);
+                let parts = near.sent(s, source, directions.sun_z.mul_add(sun_change_z, change_z));
+                let [leaves, mean] = near.through(to_z, parts);
+                to_z = mean;
+                leaves.store_array(&mut along_z[i]);
+                let source = sent(s, even + y_signed, directions.sun_y, sun);
+                let parts = near.sent(s, source, directions.sun_y.mul_add(sun_change_y, change_y));
+                let [leaves, mean] = near.through(to_y, parts);
+                to_y = mean;
+                leaves.store_array(&mut along_y[i]);
+            } else {
+                for n in 0..CORNERS {
+                    let source = sent(s, scattered[n], directions.sun_corner[n], sun);
+                    corners[n] = half_step(corners[n], far, source);
+                    half_step(corners[n], far, source).store_array(&mut after[n][i]);
+                }
+                let source = sent(s, even + z_signed, directions.sun_z, sun);
+                to_z = half_step(to_z, near, source);
+                half_step(to_z, near, source).store_array(&mut along_z[i]);
+                let source = sent(s, even + y_signed, directions.sun_y, sun);
+                to_y = half_step(to_y, near, source);
+                half_step(to_y, near, source).store_array(&mut along_y[i]);
+            }
         } else {
             for n in 0..CORNERS {
                 corners[n].store_array(&mut after[n][i]);
@@ -217,7 +308,14 @@ fn row<S: Simd>(
 
 /// All rows of a plane along themselves, in both directions, added to the moments.
 #[inline(always)]
-fn along_x<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, k: usize, last: bool) {
+fn along_x<S: Simd, const LINEAR: bool>(
+    s: S,
+    color: &Color,
+    grid: &Grid,
+    half: &mut Half,
+    k: usize,
+    last: bool,
+) {
     let Half { moments, radiance: kept, .. } = half;
     let keeps = last && !kept[0].is_empty();
     let Dims { nx, ny, .. } = grid.dims;
@@ -241,18 +339,34 @@ fn along_x<S: Simd>(s: S, color: &Color, grid: &Grid, half: &mut Half, k: usize,
                     continue;
                 }
                 let (mut passes, mut sources) = ([s.splat_f32x8(1.0); EIGHT], [s.splat_f32x8(0.0); EIGHT]);
+                let (mut means, mut of_means) = ([s.splat_f32x8(1.0); EIGHT], [s.splat_f32x8(0.0); EIGHT]);
                 for n in 0..EIGHT {
                     let at = rows[n] + i;
                     if grid.filled[at / EIGHT] {
                         let scattered = sign.mul_add(load(s, &color.along[0], at), load(s, &color.even, at));
                         sources[n] = sent(s, scattered, share, load(s, &color.sun, at));
                         passes[n] = load(s, &color.passes[0], at);
+                        if LINEAR {
+                            means[n] = load(s, &color.means[0], at);
+                            let change = share
+                                .mul_add(load(s, &color.sun_changes[0], at), load(s, &color.changes[0], at));
+                            let through = LinearStep::new(s, passes[n], means[n]);
+                            [sources[n], of_means[n]] = through.sent(s, sources[n], sign * change);
+                        }
                     }
                 }
                 let (passes, sources) = (transposed(s, passes), transposed(s, sources));
                 let mut middles = [s.splat_f32x8(0.0); EIGHT];
+                if LINEAR {
+                    (means, of_means) = (transposed(s, means), transposed(s, of_means));
+                }
                 for step in 0..EIGHT {
                     let i = if direction == 0 { step } else { EIGHT - 1 - step };
+                    if LINEAR {
+                        middles[i] = means[i].mul_add(radiance, of_means[i]);
+                        radiance = passes[i].mul_add(radiance, sources[i]);
+                        continue;
+                    }
                     middles[i] = half_step(radiance, passes[i], sources[i]);
                     let both = passes[i] * passes[i];
                     radiance = both.mul_add(radiance, sources[i] - both * sources[i]);
