@@ -178,7 +178,10 @@ pub fn dark(look: &Look) -> Look {
 
 /// Returns looks with one light each, by name. Their pictures add up to that of `look`.
 fn lights(look: &Look) -> Vec<(&'static str, Look)> {
-    let dark = Look { outline: false, ..dark(look) };
+    // Smoke that glows is lit on other cubes than smoke that does not (docs/light.md). Hardly any glow leaves each light on those of the
+    // whole picture.
+    let glows = look.glow > 0.0 && look.scattering == Scattering::Multiple;
+    let dark = Look { outline: false, glow: if glows { 1e-20 } else { 0.0 }, ..dark(look) };
     let mut lights = vec![
         ("sun", Look { sun: look.sun, ..dark.clone() }),
         (
@@ -242,7 +245,7 @@ mod tests {
         let layers = painter.paint_layers(&snapshot, &scene).unwrap();
         let names: Vec<&str> = layers.iter().map(|layer| layer.name).collect();
         assert_eq!(names, ["sun", "sky", third, "transmittance", "motion"]);
-        let mut most = 0.0_f32;
+        let (mut most, mut off) = (0.0_f32, 0.0_f32);
         for (n, pixel) in whole.rgba.iter().enumerate() {
             for c in 0..3 {
                 let sum: f32 = layers[..3].iter().map(|layer| layer.channels[c].1[n]).sum();
@@ -252,8 +255,10 @@ mod tests {
                     pixel[c]
                 );
                 most = most.max(pixel[c]);
+                off = off.max((sum - pixel[c]).abs());
             }
         }
+        println!("{third}: off by {off} of {most}");
         let passes = &layers[3].channels[0].1;
         assert!(most > 0.1 && passes.iter().any(|&x| x > 0.99) && passes.iter().any(|&x| x < 0.7));
     }
