@@ -134,18 +134,18 @@ fn sixteen<S: Simd>(
     let weights =
         [weights_of_lanes(s, curve, x), weights_of_lanes(s, curve, y), weights_of_lanes(s, curve, z)];
     let mut sum = neighbours(s, lines, &weights);
-    if let (Some(here), Some(there)) = (here.six, there.six) {
-        if (here | there).any_true() {
-            let rest = six_points::fourth_differences::<S, _, { LINE + EIGHT + 2 }>(
-                s,
-                values,
-                start as usize,
-                bounds,
-                [x, y, z],
-            );
-            let ((low, high), (near, far)) = (sum.value.split(), (sum.value + rest).split());
-            sum.value = here.select(near, low).combine(there.select(far, high));
-        }
+    if let (Some(here), Some(there)) = (here.six, there.six)
+        && (here | there).any_true()
+    {
+        let rest = six_points::fourth_differences::<S, _, { LINE + EIGHT + 2 }>(
+            s,
+            values,
+            start as usize,
+            bounds,
+            [x, y, z],
+        );
+        let ((low, high), (near, far)) = (sum.value.split(), (sum.value + rest).split());
+        sum.value = here.select(near, low).combine(there.select(far, high));
     }
     Some(sum.limited::<S>())
 }
