@@ -61,7 +61,7 @@ fn six_point_kernel<S: Simd>(
     }
 }
 
-/// Faces of a component: their values, how departure points are bounded, and the distance of the cells beside one.
+/// Faces of a component: their values, the bounds of departure points, and the interpolating curve.
 #[derive(Clone, Copy)]
 struct FacesOf<'a> {
     values: &'a [f32],
