@@ -9,8 +9,8 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
-//! In files cubes hold the mean of the smoke that eyes read (`light/spline_cells.rs`), and the light of the sun that first collides in them is
-//! what enters a cell less what leaves it (`light/first_collisions.rs`).
+//! Cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`), but those of smoke that glows. In files the light of the sun that
+//! first collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
@@ -36,10 +36,10 @@ mod mixture;
 mod nested_glow;
 mod ordinates;
 mod outside_rays;
+mod read_cells;
 mod received;
 mod seen_blocks;
 mod sharpened;
-mod spline_cells;
 mod spline_rays;
 mod sun;
 mod sunlit_cubes;
@@ -47,6 +47,7 @@ mod surfaces;
 mod towards;
 mod within;
 
+use std::mem::take;
 use std::ops::Range;
 
 #[cfg(feature = "viewer")]
@@ -75,7 +76,6 @@ use ordinates::{Moments, OnFloor, Outside, Sources};
 use outside_rays::OutsideRays;
 #[cfg(feature = "viewer")]
 pub(super) use received::OFF;
-use spline_cells::spline_means;
 use spline_rays::{SplineField, parallel_depths};
 pub(super) use sun::{root, squared};
 use within::Within;
@@ -87,10 +87,12 @@ const ABOVE_FLOOR: usize = 3;
 /// Cubes before a solid, of those that surfaces read, whose light is read on it.
 const BEFORE_SURFACES: usize = 3;
 const UP: [f32; 3] = [0.0, 1.0, 0.0];
-/// Sweeps on the cubes, on cubes of twice the edge, and so on.
-const SWEEPS: [usize; 3] = [4, 12, 40];
+/// Sweeps on the cubes, on cubes of twice the edge, and so on, where they are accelerated. They end with one after a step of the acceleration.
+const SWEEPS: [usize; 3] = [4, 10, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
+/// The same of moving pictures where they are not accelerated: in smoke that glows.
+const PLAIN_SWEEPS: [usize; 3] = [4, 12, 40];
 /// Least and greatest number of directions to a wide sun.
 const FEWEST_DIRECTIONS: usize = 12;
 const MOST_DIRECTIONS: usize = 48;
@@ -113,8 +115,9 @@ pub struct LightVolume {
     smoke: [[f32; 3]; 2],
     extent: [f32; 3],
     density: Vec<f32>,
-    /// Means over cells of smoke as splines read it; empty where cubes have the smoke of the cells themselves.
-    spline_means: Vec<f32>,
+    /// Means over cells of smoke as eyes read it, and over cubes; empty where cubes have the smoke of the cells themselves.
+    means_as_read: Vec<f32>,
+    smoke_in_cubes: Vec<f32>,
     unfaded: Unfaded,
     /// For each row of points those that smoke may be read from: all between its first and last, and the ones around, as far as
     /// a spline reads.
@@ -178,7 +181,8 @@ impl Default for LightVolume {
             smoke: [[f32::MAX; 3], [f32::MIN; 3]],
             extent: [1.0; 3],
             density: vec![0.0; 27],
-            spline_means: Vec::new(),
+            means_as_read: Vec::new(),
+            smoke_in_cubes: Vec::new(),
             unfaded: Unfaded::default(),
             spans: vec![0..0; 9],
             depth: vec![0.0; 27],
@@ -269,15 +273,19 @@ impl LightVolume {
         self.sun = Lamp::sun(look);
         let field = self.on_points(&self.density);
         // Glow is that of the cells themselves.
-        let of_splines = !single && self.fine && look.glow == 0.0 && self.cells_are_points();
-        let means = if of_splines { spline_means(field) } else { Vec::new() };
-        let spline = (of_splines || single && self.fine).then(|| SplineField::new(field));
+        let as_read = !single && look.glow == 0.0 && (!self.fine || self.cells_are_points());
+        let spline = (self.fine && (as_read || single)).then(|| SplineField::new(field));
         let sun = (&self.sun, self.sun_directions());
-        let discs = &mut self.scratch.discs;
-        gather_sun((field, spline.as_ref()), medium.extinction, sun, discs, &mut self.depth);
-        self.spline_means = means;
-        self.cubes.linear = of_splines;
-        let shade = std::mem::take(&mut self.shade);
+        let (mut means, mut discs, mut depth) =
+            (take(&mut self.means_as_read), take(&mut self.scratch.discs), take(&mut self.depth));
+        means.clear();
+        rayon::join(
+            || gather_sun((field, spline.as_ref()), medium.extinction, sun, &mut discs, &mut depth),
+            || as_read.then(|| self.fill_means_as_read(&mut means)),
+        );
+        (self.means_as_read, self.scratch.discs, self.depth) = (means, discs, depth);
+        self.cubes.linear = as_read;
+        let shade = take(&mut self.shade);
         self.shade = self.shade_of(&self.sun, shade);
         self.gather_lamps(look, &medium, spline.as_ref());
         let mut phase = medium.scaled_phase();
@@ -300,7 +308,8 @@ impl LightVolume {
         self.outside_rays = spline.and_then(|spline| OutsideRays::new(&outside, spline));
         let sweeps: &[usize] = match (single, self.fine) {
             (true, _) => &[1],
-            (false, false) => &SWEEPS,
+            (false, false) if as_read => &SWEEPS,
+            (false, false) => &PLAIN_SWEEPS,
             (false, true) => &FINE_SWEEPS,
         };
         self.within.take_glow(&medium, cells, &self.cubes, part, (sweeps, self.fine));
@@ -331,7 +340,7 @@ impl LightVolume {
 
     /// Whether a point lies in each cell.
     fn cells_are_points(&self) -> bool {
-        let cell = self.mixture.h / self.mixture.edge as f32;
+        let cell = self.mixture.cell();
         (self.spacing - cell).abs() < 1e-3 * cell
     }
 
@@ -364,30 +373,28 @@ impl LightVolume {
         let cubes = &mut self.cubes;
         (cubes.dims, cubes.h) = (dims, h);
         cubes.above_floor = ABOVE_FLOOR * self.mixture.per_surface_cube();
-        let smoke = &self.mixture.smoke;
+        self.smoke_in_cubes.clear();
+        if !self.means_as_read.is_empty() {
+            self.add_up_in_cubes();
+        }
+        let (cubes, smoke) = (&mut self.cubes, &self.mixture.smoke);
         cubes.extinction.clear();
-        cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
-        if !self.spline_means.is_empty() {
-            let (points, edge) = (self.points, self.mixture.edge);
-            let share = medium.extinction / (edge * edge * edge) as f32;
-            cubes.extinction.fill(0.0);
-            for row in 0..(points.ny - 2) * (points.nz - 2) {
-                let (j, k) = (row % (points.ny - 2), row / (points.ny - 2));
-                let to = &mut cubes.extinction[dims.index(0, j / edge, k / edge)..][..dims.nx];
-                let from = &self.spline_means[points.index(1, j + 1, k + 1)..][..points.nx - 2];
-                from.iter().enumerate().for_each(|(i, density)| to[i / edge] += share * density);
-            }
+        if self.smoke_in_cubes.is_empty() {
+            cubes.extinction.extend(smoke.iter().map(|c| c.iter().sum::<f32>() * medium.extinction));
+        } else {
+            cubes.extinction.extend(self.smoke_in_cubes.iter().map(|density| density * medium.extinction));
         }
         // Empty cubes have the albedo of all smoke, for what is interpolated next to them.
         let of_all = if single { [0.0; 3] } else { medium.albedo(self.mixture.all()) };
-        for c in 0..3 {
-            cubes.albedo[c].clear();
-            cubes.albedo[c].resize(dims.cells(), of_all[c]);
+        let [red, green, blue] = &mut cubes.albedo;
+        for albedo in [&mut *red, &mut *green, &mut *blue] {
+            albedo.resize(dims.cells(), 0.0);
         }
-        for (n, smoke) in smoke.iter().enumerate().filter(|(_, smoke)| **smoke != [0.0; 3] && !single) {
-            let albedo = medium.albedo(*smoke);
-            (0..3).for_each(|c| cubes.albedo[c][n] = albedo[c]);
-        }
+        let albedos = red.par_iter_mut().zip(green).zip(blue).zip(smoke).with_min_len(1 << 12);
+        albedos.for_each(|(((red, green), blue), &smoke)| {
+            let is_empty = smoke == [0.0; 3] || single;
+            [*red, *green, *blue] = if is_empty { of_all } else { medium.albedo(smoke) };
+        });
         for sources in [&mut self.sources, &mut self.within.sources] {
             sources.emission.iter_mut().for_each(Vec::clear);
             sources.sun.iter_mut().for_each(Vec::clear);
@@ -683,6 +690,23 @@ mod tests {
         let share = collided * h * h * h / across;
         println!("{share}");
         assert!((share - 1.0).abs() < 0.03, "{share}");
+    }
+
+    /// The cubes of moving pictures hold all smoke, and an eighth of a cell's beyond a flat side.
+    #[test]
+    fn cubes_hold_the_smoke_that_eyes_read() {
+        let (n, h) = (64, 0.02);
+        let snapshot = Snapshot::from_fn(Dims::new([n; 3]).unwrap(), h, |p| {
+            let filled = p[0] > 20.0 * h && p[0] < 40.0 * h;
+            [f32::from(u8::from(filled)), 0.0, 0.0, 0.0]
+        });
+        let mut light = LightVolume::default();
+        let look = Look { extinction: 2.0, fade: 0.0, ..Look::default() };
+        light.bake(&snapshot, &look);
+        let row = |i: usize| light.cubes.extinction[light.mixture.dims.index(i, 7, 9)] / 2.0;
+        for (i, want) in [(8, 0.0), (9, 0.0625), (10, 0.9375), (11, 1.0), (19, 0.9375), (20, 0.0625)] {
+            assert!((row(i) - want).abs() < 1e-5, "{i}: {}, not {want}", row(i));
+        }
     }
 
     #[test]

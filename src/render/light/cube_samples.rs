@@ -35,14 +35,19 @@ impl LightVolume {
 }
 
 impl LightVolume {
-    /// Density at the places in cubes: of the spline, where cubes hold its means.
+    /// Density at the places in cubes: as eyes read it, where cubes hold its means.
     pub(super) fn densities_in_cubes<'a>(&'a self, samples: &CubeSamples) -> Cow<'a, [f32]> {
-        let density = if self.spline_means.is_empty() { &self.density } else { &self.spline_means };
+        let density = if self.means_as_read.is_empty() { &self.density } else { &self.means_as_read };
         samples.densities(self.on_points(density))
     }
 }
 
 impl CubeSamples {
+    /// Places along an edge of a cube of an edge `h` \[m\].
+    pub fn in_cube(&self, h: f32) -> usize {
+        (h / self.spacing).round() as usize
+    }
+
     /// The cube along an axis, of so many, in which a sample lies; `h` is its edge \[m\].
     pub fn cube(&self, n: usize, h: f32, count: usize) -> usize {
         (((n as f32 - 0.5) * self.spacing / h) as usize).min(count - 1)

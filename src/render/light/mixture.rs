@@ -33,6 +33,11 @@ impl Mixture {
         self.smoke.resize(self.dims.cells(), [0.0; 3]);
     }
 
+    /// Edge of a cell \[m\].
+    pub fn cell(&self) -> f32 {
+        self.h / self.edge as f32
+    }
+
     /// Sum over all cubes.
     pub fn all(&self) -> [f32; 3] {
         self.smoke.iter().fold([0.0; 3], |all, c| std::array::from_fn(|n| all[n] + c[n]))

@@ -13,11 +13,11 @@
 //! Wiscombe and Weinman 1976): a share f, its second moment, is taken off the extinction. An eye reads the radiance of all directions,
 //! weighted with the phase function (`ordinates/phase.rs`).
 //!
-//! In files S is linear within a cube and radiance is its mean over the cube, so that cubes of more than a mean free path keep the energy
-//! (`ordinates/sweep.rs`). In moving pictures S is even within a cube, and radiance is that in the middle.
+//! In smoke that does not glow S is linear within a cube and radiance is its mean over the cube, so that cubes of more than a mean free path
+//! keep the energy (`ordinates/sweep.rs`). Where smoke glows S is even within a cube, and radiance is that in the middle.
 //!
-//! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids, and in files a Chebyshev iteration extrapolates it
-//! (`ordinates/levels.rs`). Radiance passes empty cubes
+//! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids, and in smoke that does not glow a Chebyshev iteration
+//! extrapolates it (`ordinates/levels.rs`). Radiance passes empty cubes
 //! unchanged, so only their last sweep counts: all others leave their moments out.
 
 mod levels;
@@ -387,7 +387,7 @@ impl Color {
         for n in 0..count {
             let last = n + 1 == count;
             if self.linear && n % CYCLE == 0 {
-                self.begin();
+                self.begin(grid);
             }
             self.scatter(grid);
             let mut halves = std::mem::take(&mut self.halves);

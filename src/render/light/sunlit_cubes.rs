@@ -26,8 +26,9 @@ impl LightVolume {
         sums.resize(dims.cells(), [0.0; 4]);
         let [depth, shade] = [&self.depth, &self.shade].map(|depths| samples.depths(self.on_points(depths)));
         let (density, spans) = (self.densities_in_cubes(&samples), samples.spans(&self.spans));
-        // A wide sun lights cells from all of its directions.
-        let by_faces = !self.spline_means.is_empty() && !self.sun.is_wide();
+        // A wide sun lights cells from all of its directions. Depths interpolated linearly begin up to a point before the smoke does, so
+        // that a small ball lost a sixth of its light.
+        let by_faces = self.fine && !self.means_as_read.is_empty() && !self.sun.is_wide();
         // The depths of two faces may differ by more than what lies between them.
         let most = if by_faces { 1.0 } else { f32::MAX };
         let toward = medium.sun_direction;

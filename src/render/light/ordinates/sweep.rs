@@ -125,7 +125,7 @@ fn sent<S: Simd>(s: S, scattered: f32x8<S>, share: f32x8<S>, sun: f32x8<S>) -> f
     share.mul_add(sun, scattered.max(s.splat_f32x8(0.0)))
 }
 
-/// Half a step through a cube: towards the source by what the medium takes.
+/// A step through a cube, or half of one: towards the source by what the medium takes.
 #[inline(always)]
 fn half_step<S: Simd>(radiance: f32x8<S>, passes: f32x8<S>, source: f32x8<S>) -> f32x8<S> {
     passes.mul_add(radiance - source, source)
@@ -189,7 +189,8 @@ fn row<S: Simd, const LINEAR: bool>(
     let Dims { nx, ny, .. } = grid.dims;
     let (width, count, first) = (nx + 2, nx / EIGHT, (k * ny + j) * nx);
     // All slices are taken ahead of the loop, which then checks no bounds.
-    let (filled, wanted) = (&grid.filled[first / EIGHT..][..count], &grid.wanted[first / EIGHT..][..count]);
+    let [filled, thick, wanted] =
+        [&grid.filled, &grid.thick, &grid.wanted].map(|strips| &strips[first / EIGHT..][..count]);
     let (sun, even) = (strips(&color.sun, first, count), strips(&color.even, first, count));
     let [near, far] = &color.passes;
     let (near, far) = (strips(near, first, count), strips(far, first, count));
@@ -242,7 +243,7 @@ fn row<S: Simd, const LINEAR: bool>(
             let scattered = [front + x, front - x, behind + x, behind - x];
             let far = f32x8::load_array_ref(s, &far[i]);
             let near = f32x8::load_array_ref(s, &near[i]);
-            if LINEAR {
+            if LINEAR && thick[i] {
                 let load = |values: &[[f32; EIGHT]]| f32x8::load_array_ref(s, &values[i]);
                 let [near_mean, far_mean] = means.map(load);
                 let (near, far) = (LinearStep::new(s, near, near_mean), LinearStep::new(s, far, far_mean));
@@ -270,6 +271,19 @@ fn row<S: Simd, const LINEAR: bool>(
                 let [leaves, mean] = near.through(to_y, parts);
                 to_y = mean;
                 leaves.store_array(&mut along_y[i]);
+            } else if LINEAR {
+                let [near_mean, far_mean] = means.map(|values| f32x8::load_array_ref(s, &values[i]));
+                for n in 0..CORNERS {
+                    let source = sent(s, scattered[n], directions.sun_corner[n], sun);
+                    half_step(corners[n], far, source).store_array(&mut after[n][i]);
+                    corners[n] = half_step(corners[n], far_mean, source);
+                }
+                let source = sent(s, even + z_signed, directions.sun_z, sun);
+                half_step(to_z, near, source).store_array(&mut along_z[i]);
+                to_z = half_step(to_z, near_mean, source);
+                let source = sent(s, even + y_signed, directions.sun_y, sun);
+                half_step(to_y, near, source).store_array(&mut along_y[i]);
+                to_y = half_step(to_y, near_mean, source);
             } else {
                 for n in 0..CORNERS {
                     let source = sent(s, scattered[n], directions.sun_corner[n], sun);
@@ -348,9 +362,15 @@ fn along_x<S: Simd, const LINEAR: bool>(
                         passes[n] = load(s, &color.passes[0], at);
                         if LINEAR {
                             means[n] = load(s, &color.means[0], at);
-                            let change = share
-                                .mul_add(load(s, &color.sun_changes[0], at), load(s, &color.changes[0], at));
                             let through = LinearStep::new(s, passes[n], means[n]);
+                            let change = if grid.thick[at / EIGHT] {
+                                share.mul_add(
+                                    load(s, &color.sun_changes[0], at),
+                                    load(s, &color.changes[0], at),
+                                )
+                            } else {
+                                s.splat_f32x8(0.0)
+                            };
                             [sources[n], of_means[n]] = through.sent(s, sources[n], sign * change);
                         }
                     }
