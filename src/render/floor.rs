@@ -47,6 +47,8 @@ const AROUND: f32 = 0.6;
 const LIT: f32 = 1.5;
 /// Passes of a blur by ¼, ½, ¼ over columns of cubes: a deviation of two columns.
 const BLUR: usize = 8;
+/// Columns or rows of the map that are blurred together.
+const STRIP: usize = 24;
 
 impl Default for FloorLight {
     fn default() -> Self {
@@ -145,14 +147,28 @@ impl FloorLight {
             let seen = light.sun().seen(p, NORMAL, light.solids(), 0.0);
             std::array::from_fn(|c| medium.sun[c] * direct * seen * ahead[c])
         };
-        let mut ahead: Vec<[f32; 3]> =
-            (0..width * height).into_par_iter().with_min_len(width).map(node).collect();
-        blur_columns(&mut ahead, width, radius[1]);
-        let mut columns = exchanged(&ahead, width);
-        blur_columns(&mut columns, height, radius[0]);
-        for (texel, ahead) in self.texels.iter_mut().zip(exchanged(&columns, height)) {
-            (0..3).for_each(|c| texel[c + 1] += ahead[c]);
-        }
+        // Blurred along z in strips of columns, then along x in strips of rows.
+        let columns = |first: usize| {
+            let in_strip = STRIP.min(width - first);
+            let nodes = (0..height).flat_map(|k| (first..first + in_strip).map(move |i| i + k * width));
+            let mut strip: Vec<[f32; 3]> = nodes.map(node).collect();
+            blur_columns(&mut strip, in_strip, radius[1]);
+            strip
+        };
+        let strips: Vec<_> = (0..width).into_par_iter().step_by(STRIP).map(columns).collect();
+        self.texels.par_chunks_mut(STRIP * width).enumerate().for_each(|(number, texels)| {
+            let rows = texels.len() / width;
+            let column = |i: usize| {
+                let (strip, in_strip) = (&strips[i / STRIP], STRIP.min(width - i / STRIP * STRIP));
+                (0..rows).map(move |k| strip[i % STRIP + (k + number * STRIP) * in_strip])
+            };
+            let mut exchanged: Vec<[f32; 3]> = (0..width).flat_map(column).collect();
+            blur_columns(&mut exchanged, rows, radius[0]);
+            for (n, texel) in texels.iter_mut().enumerate() {
+                let ahead = exchanged[n % width * rows + n / width];
+                (0..3).for_each(|c| texel[c + 1] += ahead[c]);
+            }
+        });
     }
 
     /// Returns the transmittance of the smoke for a further light at a position on the floor in nodes.
@@ -197,11 +213,6 @@ fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
     }
     blur(dims, &mut columns);
     (dims, edge, columns)
-}
-
-/// Exchanges the rows, of `width` values, and the columns of a map.
-fn exchanged(values: &[[f32; 3]], width: usize) -> Vec<[f32; 3]> {
-    (0..width).flat_map(|i| values.iter().skip(i).step_by(width)).copied().collect()
 }
 
 /// Blurs a map with rows of `width` values along its columns, by three passes of means over `radius` values to either side, mirrored at
