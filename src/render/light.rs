@@ -9,8 +9,8 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
-//! Cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`), but those of smoke that glows. In files the light of the sun that
-//! first collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
+//! Unless smoke glows, cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`). In files the light of the sun that first
+//! collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
@@ -87,11 +87,11 @@ const ABOVE_FLOOR: usize = 3;
 /// Cubes before a solid, of those that surfaces read, whose light is read on it.
 const BEFORE_SURFACES: usize = 3;
 const UP: [f32; 3] = [0.0, 1.0, 0.0];
-/// Sweeps on the cubes, on cubes of twice the edge, and so on, where they are accelerated. They end with one after a step of the acceleration.
+/// Accelerated sweeps on the cubes, on cubes of twice the edge, and so on. The last follows a step of the acceleration.
 const SWEEPS: [usize; 3] = [4, 10, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
-/// The same of moving pictures where they are not accelerated: in smoke that glows.
+/// Sweeps of moving pictures of smoke that glows, which are not accelerated.
 const PLAIN_SWEEPS: [usize; 3] = [4, 12, 40];
 /// Least and greatest number of directions to a wide sun.
 const FEWEST_DIRECTIONS: usize = 12;

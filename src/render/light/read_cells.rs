@@ -17,7 +17,8 @@ const OF_SPLINES: f32 = 1.0 / 6.0;
 const OF_LINES: f32 = 1.0 / 8.0;
 
 impl LightVolume {
-    /// Fills in means over the cells around points as eyes read smoke: by splines with fine light, which needs a point for each cell, else linearly.
+    /// Computes means over the cells around points of smoke as eyes read it: by splines with fine light, which needs a point for each
+    /// cell, else linearly.
     pub(super) fn fill_means_as_read(&self, out: &mut Vec<f32>) {
         let field = self.on_points(&self.density);
         if self.fine {

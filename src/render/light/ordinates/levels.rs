@@ -26,8 +26,8 @@ const COMPLEX: f32 = 0.4;
 /// Sweeps of a step of the acceleration where smoke does not scatter evenly. With one, errors grew: a ball of 25 1/m, g = 0.8, was four
 /// times as bright as traced.
 const STRIDE: usize = 3;
-/// Optical depth of a cube from which on sources are linear within it. Over shorter steps the change of a source shifts the mean radiance by
-/// less than 1/24 of it.
+/// Optical depth of a cube from which on sources are linear within it. Along an axis of a thinner one the change of a source shifts the mean
+/// radiance by less than a twelfth of that change.
 const THICK: f32 = 1.0;
 /// Cubes around the medium whose light is read: by interpolation, and by surfaces beside it.
 const AROUND: usize = 3;
@@ -40,7 +40,7 @@ pub(super) struct Grid {
     /// Cubes along x that are not padding.
     nx: usize,
     extinction: Vec<f32>,
-    /// Whether strips of cubes hold any medium, any of [`THICK`] cubes, and whether their light is read.
+    /// Whether strips of cubes hold any medium, whether any of their cubes is deeper than [`THICK`], and whether their light is read.
     pub filled: Vec<bool>,
     pub thick: Vec<bool>,
     pub wanted: Vec<bool>,
