@@ -88,7 +88,7 @@ const ABOVE_FLOOR: usize = 3;
 const BEFORE_SURFACES: usize = 3;
 const UP: [f32; 3] = [0.0, 1.0, 0.0];
 /// Accelerated sweeps on the cubes, on cubes of twice the edge, and so on. The last follows a step of the acceleration.
-const SWEEPS: [usize; 3] = [4, 10, 19];
+const SWEEPS: [usize; 3] = [4, 7, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
 /// Sweeps of moving pictures of smoke that glows, which are not accelerated.
