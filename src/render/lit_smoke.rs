@@ -74,7 +74,6 @@ impl LitSmoke {
 fn lighting(look: &Look) -> Look {
     let plain = Look::default();
     Look {
-        fade: plain.fade,
         paths: plain.paths,
         noise: plain.noise,
         exposure: plain.exposure,
@@ -84,5 +83,28 @@ fn lighting(look: &Look) -> Look {
         samples: plain.samples,
         light_scale: plain.light_scale,
         ..look.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Dims;
+    use crate::render::procedural::uniform;
+
+    /// Smoke that fades at the sides hides less of the sun. A look that changes only that lights the same smoke anew.
+    #[test]
+    fn another_fade_lights_the_smoke_anew() {
+        let snapshot = uniform(Dims::new([16; 3]).unwrap(), 0.05, [1.0, 0.0, 0.0, 0.0]);
+        let look = Look { fade: 0.0, ..Look::default() };
+        let mut lit = LitSmoke::default();
+        lit.gather(&Part::of(&snapshot), Quality::INTERACTIVE);
+        assert!(lit.illuminate(&look) && !lit.illuminate(&look));
+        let depth = |lit: &LitSmoke| lit.light.depth_to_sun([0.4; 3]);
+        let whole = depth(&lit);
+        assert!(lit.illuminate(&Look { fade: 0.3, ..look.clone() }));
+        assert!(depth(&lit) < 0.9 * whole, "{} of {whole}", depth(&lit));
+        assert!(lit.illuminate(&look));
+        assert!((depth(&lit) / whole - 1.0).abs() < 1e-6);
     }
 }
