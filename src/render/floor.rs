@@ -3,9 +3,10 @@
 
 use rayon::prelude::*;
 
-use super::camera::{FAR, Ray, box_span};
+use super::camera::FAR;
 use super::exp::exp;
 use super::floor_grid::FloorGrid;
+use super::floor_nodes::{AROUND, FloorNodes, Row, open_sky};
 use super::lamp::Arriving;
 use super::light::{LightVolume, Lit};
 use super::medium::Medium;
@@ -39,14 +40,9 @@ const MOST_LIT: usize = 512;
 /// Width, as a share of the way from the smoke times the tangent of the angle of the forward peak, over which its light arrives on the floor:
 /// a ball of 15 1/m and g = 0.85 has its shadow's darkest part at 1.48 of traced without, 1.35 at 0.3, 1.08 at 0.5 and 0.85 at 0.7.
 const SPREAD: f32 = 0.5;
-/// Width of the part around the box where the smoke dims the sky, in units of the longer horizontal side of
-/// the box.
-const AROUND: f32 = 0.6;
 /// Width of the part around the box that is lit from within, in the same units. Farther away hardly any of
 /// this light arrives.
 const LIT: f32 = 1.5;
-/// Passes of a blur by ¼, ½, ¼ over columns of cubes: a deviation of two columns.
-const BLUR: usize = 8;
 /// Columns or rows of the map that are blurred together.
 const STRIP: usize = 24;
 
@@ -96,16 +92,15 @@ impl FloorLight {
         let lo = self.lo;
         let hi = [0, 1].map(|a| lo[a] + (self.size[a] - 1) as f32 * self.spacing[a]);
         self.texels.resize(self.size[0] * self.size[1], [1.0; 4]);
-        let (spacing, clouds) = (self.spacing, clouds(light));
-        let (within, near, open) = (Within::cast(light, lo, hi), columns(light, medium), open_sky(medium));
+        let spacing = self.spacing;
+        let (within, nodes) = (Within::cast(light, lo, hi), FloorNodes::new(light, medium));
         self.texels.par_chunks_mut(self.size[0]).enumerate().for_each(|(k, row)| {
+            let z = lo[1] + k as f32 * spacing[1];
+            nodes.fill(Row { first: lo[0], spacing: spacing[0], z }, row);
+            let Some(within) = &within else { return };
             for (i, texel) in row.iter_mut().enumerate() {
-                let p = [lo[0] + i as f32 * spacing[0], 0.0, lo[1] + k as f32 * spacing[1]];
-                *texel = arriving(light, &near, (medium, open), extent, clouds, p);
-                if let Some(within) = &within {
-                    let own = within.sample(p[0], p[2]);
-                    (0..3).for_each(|c| texel[c + 1] += own[c]);
-                }
+                let own = within.sample(lo[0] + i as f32 * spacing[0], z);
+                (0..3).for_each(|c| texel[c + 1] += own[c]);
             }
         });
         self.add_scattered_ahead(light, medium);
@@ -152,17 +147,27 @@ impl FloorLight {
             let in_strip = STRIP.min(width - first);
             let nodes = (0..height).flat_map(|k| (first..first + in_strip).map(move |i| i + k * width));
             let mut strip: Vec<[f32; 3]> = nodes.map(node).collect();
+            // Most of the floor lies beside the shadow.
+            if strip.iter().all(|ahead| *ahead == [0.0; 3]) {
+                return Vec::new();
+            }
             blur_columns(&mut strip, in_strip, radius[1]);
             strip
         };
         let strips: Vec<_> = (0..width).into_par_iter().step_by(STRIP).map(columns).collect();
         self.texels.par_chunks_mut(STRIP * width).enumerate().for_each(|(number, texels)| {
             let rows = texels.len() / width;
-            let column = |i: usize| {
-                let (strip, in_strip) = (&strips[i / STRIP], STRIP.min(width - i / STRIP * STRIP));
-                (0..rows).map(move |k| strip[i % STRIP + (k + number * STRIP) * in_strip])
-            };
-            let mut exchanged: Vec<[f32; 3]> = (0..width).flat_map(column).collect();
+            let mut exchanged = vec![[0.0; 3]; texels.len()];
+            for (n, strip) in strips.iter().enumerate().filter(|(_, strip)| !strip.is_empty()) {
+                let (first, in_strip) = (n * STRIP, STRIP.min(width - n * STRIP));
+                let of_rows = &strip[number * STRIP * in_strip..][..rows * in_strip];
+                for (k, values) in of_rows.chunks_exact(in_strip).enumerate() {
+                    values.iter().enumerate().for_each(|(i, x)| exchanged[(first + i) * rows + k] = *x);
+                }
+            }
+            if exchanged.iter().all(|ahead| *ahead == [0.0; 3]) {
+                return;
+            }
             blur_columns(&mut exchanged, rows, radius[0]);
             for (n, texel) in texels.iter_mut().enumerate() {
                 let ahead = exchanged[n % width * rows + n / width];
@@ -195,24 +200,6 @@ impl FloorLight {
             row(k) + (row(k2) - row(k)) * fz
         })
     }
-}
-
-/// Returns the radiance of a white floor in light from outside, for each column of cubes; that of an open sky
-/// without smoke.
-fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
-    let (open, by_ordinates) = (open_sky(medium), LightVolume::open_floor(medium));
-    let (dims, edge, mut columns) = light.floor_columns();
-    for sent in &mut columns {
-        for c in 0..3 {
-            // Five directions sample an environment with a bright part too coarsely.
-            match &medium.around {
-                Some(_) => sent[c] *= open[c] / by_ordinates[c].max(1e-6),
-                None => sent[c] += open[c] - by_ordinates[c],
-            }
-        }
-    }
-    blur(dims, &mut columns);
-    (dims, edge, columns)
 }
 
 /// Blurs a map with rows of `width` values along its columns, by three passes of means over `radius` values to either side, mirrored at
@@ -254,26 +241,6 @@ fn slide_mean_kernel<S: Simd>(_: S, sums: &mut [f64], share: f64, ends: [&[f32];
     for i in 0..count {
         means[i] = (sums[i] * share) as f32;
         sums[i] = sums[i] + f64::from(enters[i]) - f64::from(leaves[i]);
-    }
-}
-
-/// Blurs the light that arrives at columns of cubes, in place. The light of the cubes moves in fourteen directions
-/// (`light/ordinates.rs`), which would show on the floor as streaks and patches (ray effects).
-fn blur(dims: Dims, values: &mut [[f32; 3]]) {
-    let n = [dims.nx, dims.nz];
-    let mut line = Vec::new();
-    for (axis, stride) in [1, dims.nx].into_iter().enumerate() {
-        for first in (0..n[1 - axis]).map(|other| other * n[0].pow(1 - axis as u32)) {
-            for _ in 0..BLUR {
-                line.clear();
-                line.extend((0..n[axis]).map(|i| values[first + i * stride]));
-                for i in 0..n[axis] {
-                    let [below, above] = [line[i.saturating_sub(1)], line[(i + 1).min(n[axis] - 1)]];
-                    values[first + i * stride] =
-                        std::array::from_fn(|c| 0.25 * (below[c] + above[c]) + 0.5 * line[i][c]);
-                }
-            }
-        }
     }
 }
 
@@ -329,14 +296,6 @@ fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32;
     }
 }
 
-/// Returns the bounding box of everything that may cast a shadow \[m\]. The light volume blurs shadows by a
-/// node or two.
-fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
-    let [lo, hi] = light.occupied().unwrap_or([[1.0; 3], [-1.0; 3]]);
-    let blur = 3.0 * light.spacing;
-    [std::array::from_fn(|a| lo[a] - blur), std::array::from_fn(|a| hi[a] + blur)]
-}
-
 /// Radiance of a white floor in light from within the box: on a fine grid below and near the box, on a coarse
 /// one elsewhere.
 struct Within {
@@ -384,50 +343,6 @@ impl Within {
     }
 }
 
-/// Returns the radiance of a white floor under an open sky.
-pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
-    if let Some(around) = &medium.around {
-        return around.on_white([0.0, 1.0, 0.0]);
-    }
-    std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
-}
-
-/// Returns the transmittance of the smoke towards the sun, and the radiance of a white floor in all other
-/// light. For a point outside the box the first is that of the ray through the box. Other light is changed
-/// only near the box.
-fn arriving(
-    light: &LightVolume,
-    (columns, edge, sent): &(Dims, f32, Vec<[f32; 3]>),
-    (medium, open): (&Medium, [f32; 3]),
-    extent: [f32; 3],
-    [lo, hi]: [[f32; 3]; 2],
-    p: [f32; 3],
-) -> [f32; 4] {
-    let towards_sun = Ray { origin: p.into(), direction: medium.sun_direction.into() };
-    let [near, far] = box_span(&towards_sun, lo, hi);
-    let [enter, leave] = box_span(&towards_sun, [0.0; 3], extent);
-    let nearest: [f32; 3] = std::array::from_fn(|a| p[a].clamp(0.0, extent[a]));
-    let through = leave > enter.max(0.0) && far > near.max(0.0);
-    let away = (0..3).map(|a| (p[a] - nearest[a]).powi(2)).sum::<f32>().sqrt() / extent[0].max(extent[2]);
-    let changed = (1.0 - away / AROUND).max(0.0).powi(2);
-    let mut other = open;
-    if changed > 0.0 {
-        let at = [nearest[0] / edge - 0.5, 0.0, nearest[2] / edge - 0.5];
-        let near = trilinear(*columns, at, |n| sent[n]);
-        (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
-    }
-    let [r, g, b] = other;
-    let sun = if light.sun().is_wide() && p != nearest {
-        // Rays to a wide sun enter the box at many points.
-        exp(-light.depth_between_lamp(p, light.sun(), light.sun_directions(), medium))
-    } else if through {
-        exp(-light.depth_to_sun(towards_sun.at(enter.max(0.0)).coords.into()))
-    } else {
-        1.0
-    };
-    [sun, r, g, b]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -444,21 +359,14 @@ mod tests {
         let medium = Medium::of(&look, snapshot.extent());
         floor.cast(&light, &medium);
         let (mut darkest, mut worst, mut sum) = (1.0_f32, 0.0_f32, 0.0);
-        let sent = columns(&light, &medium);
+        // Through the whole box, including empty parts.
+        let mut nodes = FloorNodes::new(&light, &medium);
+        nodes.clouds = [[0.0; 3], snapshot.extent()];
         for n in 0..120 * 120 {
             let [x, z] = [n % 120, n / 120].map(|n| (n as f32 - 40.0) * 0.031);
-            let (got, want) = (floor.sample(x, z), {
-                // Through the whole box, including empty parts.
-                let everything = [[0.0; 3], snapshot.extent()];
-                arriving(
-                    &light,
-                    &sent,
-                    (&medium, open_sky(&medium)),
-                    snapshot.extent(),
-                    everything,
-                    [x, 0.0, z],
-                )
-            });
+            let (got, mut want) = (floor.sample(x, z), [[0.0; 4]]);
+            nodes.fill(Row { first: x, spacing: 1.0, z }, &mut want);
+            let [want] = want;
             let off = (got[0] - want[0]).abs().max((got[1] - want[1]).abs());
             (darkest, worst, sum) = (darkest.min(want[0]), worst.max(off), sum + off);
         }

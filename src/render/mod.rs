@@ -29,6 +29,7 @@ mod exp;
 pub mod exposure;
 mod floor;
 mod floor_grid;
+mod floor_nodes;
 mod flow;
 mod glossy;
 mod irradiance;

@@ -37,8 +37,7 @@ impl LightVolume {
             return;
         }
         if density.is_empty() {
-            density.clone_from(&self.density);
-            smoke.clone_from(&self.mixture.smoke);
+            rayon::join(|| density.clone_from(&self.density), || smoke.clone_from(&self.mixture.smoke));
         }
         let (points, cubes) = (self.points, self.mixture.dims);
         // Fades narrower than the way between places have none in them.
@@ -53,10 +52,10 @@ impl LightVolume {
             fade_row(density, &x, of_row, |density, x| *density *= of_row * x);
         });
         let [x, y, z] = along(cubes, 0.5, self.mixture.h);
-        for (row, smoke) in self.mixture.smoke.chunks_exact_mut(cubes.nx).enumerate() {
+        self.mixture.smoke.par_chunks_mut(cubes.nx).enumerate().with_min_len(64).for_each(|(row, smoke)| {
             let of_row = y[row % cubes.ny] * z[row / cubes.ny];
             fade_row(smoke, &x, of_row, |smoke, x| *smoke = smoke.map(|color| color * of_row * x));
-        }
+        });
     }
 }
 

@@ -1,11 +1,13 @@
 //! Floor and solids among the cubes: they hide light, and reflect it as Lambertian surfaces.
 
+use rayon::prelude::*;
+
 use super::LightVolume;
 use super::ordinates::{FloorBelow, Moments, Wall};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::unit;
-use crate::render::floor::open_sky;
+use crate::render::floor_nodes::open_sky;
 use crate::render::medium::Medium;
 use crate::render::solid::Solid;
 
@@ -122,7 +124,8 @@ impl LightVolume {
             let [far, near] = [true, false].map(|far| self.lamps_on(p, UP, far));
             sent(sunny, std::array::from_fn(|c| far[c] + near[c]))
         };
-        FloorBelow { open: sent([1.0; 3], self.suns_on_floor()), columns: (0..nx * nz).map(column).collect() }
+        let columns = (0..nx * nz).into_par_iter().with_min_len(nx).map(column).collect();
+        FloorBelow { open: sent([1.0; 3], self.suns_on_floor()), columns }
     }
 
     /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not
