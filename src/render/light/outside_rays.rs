@@ -8,7 +8,11 @@
 //! such planes are few on purpose: within a flat side of smoke they are dark, and half of the light around them should arrive. With 22 % of
 //! all light from them a slab was 0.77 of traced (100 1/m, g = 0.8); with 5 % it is 0.94.
 //!
-//! Radiance is sharpened for splines: without, dense smoke was up to 1.10 times as bright as traced.
+//! A narrow lobe changes within the way between them, and at an edge of dense smoke only light within a few degrees of the line of sight gets
+//! through. There further directions lie between them, as far as the lobe of the phase function goes. Without, a slab was 0.92 of traced
+//! (100 1/m, g = 0.8).
+//!
+//! Radiance is sharpened twice for splines: without, dense smoke was up to 1.14 times as bright as traced (g = 0.8), sharpened once up to 1.05.
 //!
 //! The phase function has its own values up to some cosine and is constant from there. A lobe around the direction makes its mean 1, as for
 //! the ordinates (`ordinates/phase.rs`).
@@ -23,6 +27,7 @@ use super::sharpened::Sharpened;
 use super::spline_rays::SplineField;
 use crate::grid::Dims;
 use crate::render::exp::exp;
+use crate::render::irradiance::Cone;
 use crate::render::medium::Medium;
 use crate::render::trilinear::trilinear;
 use crate::simd::{Simd, each_level, greatest, least};
@@ -45,6 +50,12 @@ impl OutsideRays {
 /// Cosine above which the phase function is constant, but for the lobe. Its shape is the cosine to the power of 32.
 const AHEAD: f32 = 0.93;
 
+/// A lobe is narrow from this mean cosine on: up to [`AHEAD`] it falls to a third.
+const NARROW: f32 = 0.7;
+/// Slope of the cone in which further directions change the shares of others, and directions that are counted in it.
+const AROUND: f32 = 0.6;
+const COUNTED: usize = 10_000;
+
 /// A direction that light comes from, as a step from point to point and a unit vector, and its weight.
 #[derive(Clone, Copy)]
 struct Direction {
@@ -53,23 +64,108 @@ struct Direction {
     weight: f32,
 }
 
-/// All directions, by the lengths of their components.
-fn directions() -> Vec<Direction> {
-    let all = (0..729).map(|n| [n % 9 - 4, n / 9 % 9 - 4, n / 81 - 4]);
-    let direction = |step: [isize; 3]| {
+/// Steps from point to point of up to `most` along each axis, with what `weight` has for the lengths of their components in order.
+fn steps(most: isize, weight: impl Fn([isize; 3]) -> Option<f32>) -> Vec<Direction> {
+    let size = 2 * most + 1;
+    let all = (0..size.pow(3)).map(|n| [n % size, n / size % size, n / (size * size)]);
+    let direction = |at: [isize; 3]| {
+        let step = at.map(|n| n - most);
         let mut sizes = step.map(isize::abs);
         sizes.sort_unstable();
-        let weight = match sizes {
-            [0, 0, 1] => 0.012_190_91,
-            [1, 1, 4] => 0.010_453_84,
-            [1, 2, 3] => 0.009_625_79,
-            [1, 3, 3] => 0.008_913_52,
-            _ => return None,
-        };
         let length = (step.iter().map(|x| x * x).sum::<isize>() as f32).sqrt();
-        Some(Direction { step, from: step.map(|x| x as f32 / length), weight })
+        weight(sizes).map(|weight| Direction { step, from: step.map(|x| x as f32 / length), weight })
     };
     all.filter_map(direction).collect()
+}
+
+/// All directions, with weights that fit polynomials.
+fn directions() -> Vec<Direction> {
+    steps(4, |sizes| match sizes {
+        [0, 0, 1] => Some(0.012_190_91),
+        [1, 1, 4] => Some(0.010_453_84),
+        [1, 2, 3] => Some(0.009_625_79),
+        [1, 3, 3] => Some(0.008_913_52),
+        _ => None,
+    })
+}
+
+/// The same with the shares of the sphere that are closest to them.
+fn directions_by_shares() -> Vec<Direction> {
+    steps(4, |sizes| match sizes {
+        [0, 0, 1] => Some(0.009_095),
+        [1, 1, 4] => Some(0.011_165),
+        [1, 2, 3] => Some(0.010_160),
+        [1, 3, 3] => Some(0.007_920),
+        _ => None,
+    })
+}
+
+/// Steps between them, at least 5° apart.
+const BETWEEN: [[isize; 3]; 22] = [
+    [0, 1, 1],
+    [1, 1, 1],
+    [0, 1, 2],
+    [1, 1, 2],
+    [1, 2, 2],
+    [0, 1, 3],
+    [1, 1, 3],
+    [0, 2, 3],
+    [2, 2, 3],
+    [1, 2, 4],
+    [2, 3, 3],
+    [0, 1, 5],
+    [1, 3, 4],
+    [2, 3, 4],
+    [1, 2, 5],
+    [1, 3, 5],
+    [1, 1, 6],
+    [0, 4, 5],
+    [1, 5, 5],
+    [1, 2, 7],
+    [4, 4, 5],
+    [1, 5, 6],
+];
+
+/// All directions, and those between them that light comes from which a narrow lobe scatters along a way, a unit vector. Each of these takes
+/// the share of the sphere that is closer to it than to others.
+fn directions_towards(way: [f32; 3], lobes: &[Lobe; 2]) -> Vec<Direction> {
+    let narrow: Vec<&Lobe> = lobes.iter().filter(|lobe| lobe.share > 0.0 && lobe.g >= NARROW).collect();
+    if narrow.is_empty() {
+        return directions();
+    }
+    let mut all = directions_by_shares();
+    let first = all.clone();
+    for lobe in narrow {
+        let axis = way.map(|x| -lobe.sign * x);
+        let mut between = steps(7, |sizes| BETWEEN.contains(&sizes).then_some(0.0));
+        between.retain(|between| dot(axis, between.from) > AHEAD);
+        let cone = Cone::of_sun(AROUND);
+        let share = (1.0 - cone.mean_cosine()) / COUNTED as f32;
+        for n in 0..COUNTED {
+            let along = (n as f32 + 0.5) / COUNTED as f32;
+            // The golden ratio spreads directions evenly around the axis.
+            let at = cone
+                .direction(&axis.into(), [along, (f64::from(n as u32) * 0.618_033_988_75).fract() as f32]);
+            let (taken_from, as_close) = closest(&first, at.into());
+            let (taker, closer) = closest(&between, at.into());
+            if closer > as_close {
+                all[taken_from].weight -= share;
+                between[taker].weight += share;
+            }
+        }
+        all.extend(between);
+    }
+    all
+}
+
+/// The closest direction, and the cosine to it.
+fn closest(directions: &[Direction], at: [f32; 3]) -> (usize, f32) {
+    let cosines = directions.iter().map(|direction| dot(at, direction.from)).enumerate();
+    cosines.fold((0, -1.0), |best, one| if one.1 > best.1 { one } else { best })
+}
+
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    (0..3).map(|n| a[n] * b[n]).sum()
 }
 
 /// A lobe of the phase function: its mean cosine along `sign` times the direction, and its share.
@@ -141,7 +237,11 @@ impl LightVolume {
     ) -> [Vec<f32>; 3] {
         let (points, spacing) = (self.points, self.spacing);
         let mut sent: [Vec<f32>; 3] = std::array::from_fn(|_| vec![0.0; points.cells()]);
-        let (lobes, directions) = (Lobe::all(medium), directions());
+        let lobes = Lobe::all(medium);
+        let middle = self.smoke().unwrap_or([[0.0; 3], self.extent]);
+        let way: [f32; 3] = std::array::from_fn(|a| eye[a] - 0.5 * (middle[0][a] + middle[1][a]));
+        let away = dot(way, way).sqrt().max(1e-6);
+        let directions = directions_towards(way.map(|x| x / away), &lobes);
         let place = |n: usize| (n as f32 - 0.5) * spacing;
         let begin = |row: &mut Row, n: usize, span: &Range<usize>| {
             let first = [place(span.start), place(n % points.ny), place(n / points.ny)];
@@ -182,7 +282,7 @@ impl LightVolume {
                 add(sent, &depths[all], row, direction, &lobes);
             });
         }
-        if splines { sent.map(|sent| Sharpened::new(points, sent).whole()) } else { sent }
+        if splines { sent.map(|sent| Sharpened::new(points, sent).again().whole()) } else { sent }
     }
 
     /// Radiance that comes from a direction without smoke, at points from one on \[m\].
@@ -303,6 +403,25 @@ mod tests {
                 lit.len() > 1000 && lit.iter().all(|x| (x - 1.0).abs() < 1e-3),
                 "{anisotropy}, {second_lobe:?}"
             );
+        }
+    }
+
+    /// Directions around a narrow lobe take their shares of the sphere from others, and their mean stays 0.
+    #[test]
+    fn directions_towards_an_eye_share_the_sphere() {
+        let lobe = |g: f32, share: f32| Lobe { g, sign: 1.0, share };
+        for way in [[0.0, 0.0, 1.0], [0.6, 0.0, 0.8], [0.577, -0.577, 0.577], [0.0, 0.196, 0.981]] {
+            assert_eq!(directions_towards(way, &[lobe(0.6, 1.0), lobe(0.9, 0.0)]).len(), 102);
+            let all = directions_towards(way, &[lobe(0.8, 1.0), lobe(0.9, 0.0)]);
+            assert!((110..140).contains(&all.len()), "{}", all.len());
+            let sum =
+                |of: &dyn Fn(&Direction) -> f32| all.iter().map(|one| one.weight * of(one)).sum::<f32>();
+            assert!((sum(&|_| 1.0) - 1.0).abs() < 2e-3, "{}", sum(&|_| 1.0));
+            for axis in 0..3 {
+                let mean = sum(&|one| one.from[axis]);
+                assert!(mean.abs() < 2e-2, "{way:?}, {axis}: {mean}");
+            }
+            assert!(all.iter().all(|one| one.weight > 0.0));
         }
     }
 

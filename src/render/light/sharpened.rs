@@ -1,7 +1,7 @@
 //! Values at points, sharpened for splines: roots of the depth towards the sun, densities, radiance.
 //!
 //! A quadratic B-spline blurs by half a spacing. Roots are bent where light enters smoke, so blurred ones let too much of it in: they are
-//! sharpened as the densities of cells are (`preshaded/sharpen.rs`).
+//! sharpened as the densities of cells are (`preshaded/sharpen.rs`). Light that falls off within a cell is sharpened twice.
 
 use rayon::prelude::*;
 
@@ -15,6 +15,8 @@ pub(super) struct Sharpened {
     points: Dims,
     /// Empty where nothing is sharpened.
     all: Vec<f32>,
+    /// The same sharpened once, to be sharpened further; empty before.
+    once: Vec<f32>,
 }
 
 /// Scratch memory: sums and bounds over nine points, across a row.
@@ -40,7 +42,13 @@ impl LightVolume {
 
 impl Sharpened {
     pub fn new(points: Dims, all: Vec<f32>) -> Self {
-        Self { points, all }
+        Self { points, all, once: Vec::new() }
+    }
+
+    /// Sharpens what the first pass leaves of the blur: c + f − B c of its values c, within the same bounds.
+    pub fn again(self) -> Self {
+        let once = self.whole();
+        Self { once, ..self }
     }
 
     /// Returns all sharpened values.
@@ -55,17 +63,13 @@ impl Sharpened {
         whole
     }
 
-    /// Writes the sharpened values of points `first` to `end` in row `j` of plane `k`; none if they are read linearly.
-    pub fn row(&self, [first, end]: [usize; 2], [j, k]: [usize; 2], across: &mut Across, out: &mut Vec<f32>) {
+    /// Writes the sharpened values of points `first` to `end` in a row, by its place along y and z; none if they are read linearly.
+    pub fn row(&self, [first, end]: [usize; 2], place: [usize; 2], across: &mut Across, out: &mut Vec<f32>) {
         out.clear();
         if self.all.is_empty() {
             return;
         }
         let points = self.points;
-        let beside = |n: usize| {
-            let [j, k] = [(j + n % 3).saturating_sub(1), (k + n / 3).saturating_sub(1)];
-            &self.all[points.index(0, j.min(points.ny - 1), k.min(points.nz - 1))..][..points.nx]
-        };
         // One more on either side, at the ends of the row the same as the one beside it.
         let (before, after) = (first.saturating_sub(1), (end + 1).min(points.nx));
         let Across(across) = across;
@@ -74,7 +78,11 @@ impl Sharpened {
             values.resize(after - before, 0.0);
         }
         let [blurred, low, high] = across;
-        sum_across(std::array::from_fn(|n| &beside(n)[before..after]), [blurred, low, high]);
+        sum_across(self.rows(&self.all, place).map(|row| &row[before..after]), [blurred, low, high]);
+        if !self.once.is_empty() {
+            blurred.fill(0.0);
+            blur_across(self.rows(&self.once, place).map(|row| &row[before..after]), blurred);
+        }
         for values in across.iter_mut() {
             if first == 0 {
                 values.insert(0, values[0]);
@@ -84,7 +92,18 @@ impl Sharpened {
             }
         }
         out.resize(end - first, 0.0);
-        sharpen(out, &beside(4)[first..end], [&across[0], &across[1], &across[2]]);
+        let once = if self.once.is_empty() { &self.all } else { &self.once };
+        let middle = [&self.all, once].map(|all| &self.rows(all, place)[4][first..end]);
+        sharpen(out, middle, [&across[0], &across[1], &across[2]]);
+    }
+
+    /// The row of a place, fifth, and the eight around it.
+    fn rows<'a>(&self, all: &'a [f32], [j, k]: [usize; 2]) -> [&'a [f32]; 9] {
+        let points = self.points;
+        std::array::from_fn(|n| {
+            let [j, k] = [(j + n % 3).saturating_sub(1), (k + n / 3).saturating_sub(1)];
+            &all[points.index(0, j.min(points.ny - 1), k.min(points.nz - 1))..][..points.nx]
+        })
     }
 }
 
@@ -111,20 +130,37 @@ fn sum_across_kernel<S: Simd>(_: S, rows: [&[f32]; 9], [blurred, low, high]: [&m
 }
 
 each_level! {
-    /// 2 f − B f of the middle row, within the bounds of the values around.
-    fn sharpen(out: &mut [f32], middle: &[f32], across: [&[f32]; 3]) = sharpen_kernel;
+    /// Adds nine rows with the weights of a spline.
+    fn blur_across(rows: [&[f32]; 9], blurred: &mut [f32]) = blur_across_kernel;
 }
 
 #[inline(always)]
-fn sharpen_kernel<S: Simd>(_: S, out: &mut [f32], middle: &[f32], across: [&[f32]; 3]) {
+fn blur_across_kernel<S: Simd>(_: S, rows: [&[f32]; 9], blurred: &mut [f32]) {
+    let count = blurred.len();
+    for n in 0..9 {
+        let weight = [SIDE, MIDDLE, SIDE][n % 3] * [SIDE, MIDDLE, SIDE][n / 3];
+        let row = &rows[n][..count];
+        for i in 0..count {
+            blurred[i] += weight * row[i];
+        }
+    }
+}
+
+each_level! {
+    /// c + f − B c of the middle row, from f and c, within the bounds of the values around.
+    fn sharpen(out: &mut [f32], middle: [&[f32]; 2], across: [&[f32]; 3]) = sharpen_kernel;
+}
+
+#[inline(always)]
+fn sharpen_kernel<S: Simd>(_: S, out: &mut [f32], [middle, once]: [&[f32]; 2], across: [&[f32]; 3]) {
     let count = out.len();
-    let middle = &middle[..count];
+    let (middle, once) = (&middle[..count], &once[..count]);
     let [blurred, low, high] = [&across[0][..count + 2], &across[1][..count + 2], &across[2][..count + 2]];
     for i in 0..count {
         let sum = SIDE * (blurred[i] + blurred[i + 2]) + MIDDLE * blurred[i + 1];
         let least_of_all = least(least(low[i], low[i + 1]), low[i + 2]);
         let greatest_of_all = greatest(greatest(high[i], high[i + 1]), high[i + 2]);
-        out[i] = greatest(least(2.0 * middle[i] - sum, greatest_of_all), least_of_all);
+        out[i] = greatest(least(middle[i] + once[i] - sum, greatest_of_all), least_of_all);
     }
 }
 
