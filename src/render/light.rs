@@ -20,6 +20,7 @@
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
 
+mod before_walls;
 mod cube_samples;
 mod extinction;
 mod faded;
@@ -332,6 +333,7 @@ impl LightVolume {
             }
             self.halve_if_fine();
         }
+        self.correct_before_walls();
     }
 
     fn on_points<'a>(&self, values: &'a [f32]) -> Points<'a> {

@@ -23,19 +23,26 @@ pub fn trilinear<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize)
 /// Samples the quadratic B-spline with the values as its coefficients, clamped as [`trilinear`] is. It blurs
 /// by less than a spacing.
 pub fn spline<const N: usize>(dims: Dims, at: [f32; 3], value: impl Fn(usize) -> [f32; N]) -> [f32; N] {
+    let mut sum = [0.0; N];
+    for (n, weight) in spline_cells(dims, at) {
+        let value = value(n);
+        (0..N).for_each(|c| sum[c] += weight * value[c]);
+    }
+    sum
+}
+
+/// Returns the values that [`spline`] reads, and their weights.
+pub fn spline_cells(dims: Dims, at: [f32; 3]) -> [(usize, f32); 27] {
     let size = dims.array();
     let middle = at.map(|x| (x + 0.5).floor());
     let weights: [_; 3] = std::array::from_fn(|a| spline_weights(at[a] - middle[a]));
     let near =
         |a: usize, n: usize| (middle[a] as isize + n as isize - 1).clamp(0, size[a] as isize - 1) as usize;
-    let mut sum = [0.0; N];
-    for n in 0..27 {
+    std::array::from_fn(|n| {
         let [i, j, k] = [n % 3, n / 3 % 3, n / 9];
         let weight = weights[0][i] * weights[1][j] * weights[2][k];
-        let value = value(dims.index(near(0, i), near(1, j), near(2, k)));
-        (0..N).for_each(|c| sum[c] += weight * value[c]);
-    }
-    sum
+        (dims.index(near(0, i), near(1, j), near(2, k)), weight)
+    })
 }
 
 /// Returns the weights of the three values around a sample at `t` from the middle one, −½ to ½.
