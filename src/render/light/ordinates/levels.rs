@@ -23,8 +23,8 @@ const SLOWEST: f32 = 0.99;
 /// Greatest complex factor of a sweep: √(a c + 3 g b²) at a mean cosine of 1/2 for waves along a diagonal, with the moments a, b and c of
 /// 1 / (1 + i k Ω).
 const COMPLEX: f32 = 0.4;
-/// Sweeps of a step of the acceleration where smoke does not scatter evenly. With one, errors grew: a ball of 25 1/m, g = 0.8, was four
-/// times as bright as traced.
+/// Sweeps of a step of the acceleration where smoke does not scatter evenly, or solids reflect light by φ and J. With one, errors grew: a ball
+/// of 25 1/m, g = 0.8, was four times as bright as traced, one with three solids around it and g = 0 thousands of times.
 const STRIDE: usize = 3;
 /// Optical depth of a cube from which on sources are linear within it. Along an axis of a thinner one the change of a source shifts the mean
 /// radiance by less than a twelfth of that change.
@@ -72,6 +72,8 @@ pub(super) struct Color {
     pub sun: Vec<f32>,
     emission: Vec<f32>,
     g: f32,
+    /// Whether solids reflect light.
+    reflects: bool,
     /// Radiance that comes in, and the share of the sun scattered into each direction over an even one.
     pub inflow: [f32; DIRECTIONS],
     pub sun_phase: [f32; DIRECTIONS],
@@ -336,6 +338,7 @@ impl Color {
         let own = self.means.iter_mut().chain(&mut self.changes).chain(&mut self.sun_changes).chain(begun);
         own.for_each(|values| values.resize(of_linear, 0.0));
         self.g = phase.g;
+        self.reflects = !grid.walls.is_empty();
         prepare_strips(self, grid, phase.forward);
         if self.linear {
             changes_over_cubes(&self.sun, grid, &mut self.sun_changes);
@@ -379,7 +382,12 @@ impl Color {
 
     /// Number of sweeps in a step of [`Color::accelerate`].
     pub fn stride(&self) -> usize {
-        if self.g == 0.0 { 1 } else { STRIDE }
+        if self.mixes_moments() { STRIDE } else { 1 }
+    }
+
+    /// Whether φ and J turn into one another from sweep to sweep.
+    fn mixes_moments(&self) -> bool {
+        self.g != 0.0 || self.reflects
     }
 
     /// Turns the light after a step of some sweeps into that which the next one begins with, by the Chebyshev iteration.
@@ -419,7 +427,7 @@ impl Color {
     fn factors(&self) -> [f32; 3] {
         let of_step = |factor: f32| factor.powi(self.stride() as i32);
         let slowest = of_step(SLOWEST);
-        let of_flux = if self.g == 0.0 { 0.0 } else { of_step(COMPLEX) };
+        let of_flux = if self.mixes_moments() { of_step(COMPLEX) } else { 0.0 };
         let least = of_step(self.g.min(0.0)) - of_flux;
         [0.5 * (slowest + least), 0.5 * (slowest - least), of_flux]
     }
@@ -579,7 +587,7 @@ fn prepare_kernel<S: Simd>(_: S, color: &mut Color, grid: &Grid, forward: f32) {
 
 /// Transmittance of a step of some optical depth, and its mean over the step.
 #[inline(always)]
-fn through(depth: f32) -> [f32; 2] {
+pub(in crate::render::light) fn through(depth: f32) -> [f32; 2] {
     let passes = exp(-depth);
     [passes, if depth < 1e-2 { 1.0 - 0.5 * depth } else { (1.0 - passes) / depth }]
 }
