@@ -9,8 +9,8 @@
 //! - **Cubes**, at most 32 along an axis, 64 with fine light, hold the radiance of all other light in fourteen directions, for eyes, and its
 //!   mean φ and net flux J, for surfaces (`light/ordinates.rs`).
 //!
-//! Unless smoke glows, cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`). In files the light of the sun that first
-//! collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
+//! Cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`), but not in files of smoke that glows. In files the light of
+//! the sun that first collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
 //!
 //! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
@@ -92,8 +92,6 @@ const UP: [f32; 3] = [0.0, 1.0, 0.0];
 const SWEEPS: [usize; 3] = [4, 7, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
-/// Sweeps of moving pictures of smoke that glows, which are not accelerated.
-const PLAIN_SWEEPS: [usize; 3] = [4, 12, 40];
 /// Least and greatest number of directions to a wide sun.
 const FEWEST_DIRECTIONS: usize = 12;
 const MOST_DIRECTIONS: usize = 48;
@@ -273,8 +271,8 @@ impl LightVolume {
         let single = look.scattering == Scattering::Single;
         self.sun = Lamp::sun(look);
         let field = self.on_points(&self.density);
-        // Glow is that of the cells themselves.
-        let as_read = !single && look.glow == 0.0 && (!self.fine || self.cells_are_points());
+        // In files the cubes are cells, or nearly so, and glow is that of the cells themselves.
+        let as_read = !single && (!self.fine || look.glow == 0.0 && self.cells_are_points());
         let spline = (self.fine && (as_read || single)).then(|| SplineField::new(field));
         let sun = (&self.sun, self.sun_directions());
         let (mut means, mut discs, mut depth) =
@@ -309,8 +307,7 @@ impl LightVolume {
         self.outside_rays = spline.and_then(|spline| OutsideRays::new(&outside, spline));
         let sweeps: &[usize] = match (single, self.fine) {
             (true, _) => &[1],
-            (false, false) if as_read => &SWEEPS,
-            (false, false) => &PLAIN_SWEEPS,
+            (false, false) => &SWEEPS,
             (false, true) => &FINE_SWEEPS,
         };
         self.within.take_glow(&medium, cells, &self.cubes, part, (sweeps, self.fine));

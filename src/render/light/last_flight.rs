@@ -12,9 +12,8 @@
 use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
-use super::ordinates::{MediumCubes, Moments, Sent};
+use super::ordinates::{LinearStep, MediumCubes, Moments, Sent, through};
 use crate::grid::Dims;
-use crate::render::exp::exp;
 use crate::simd::each_level;
 use crate::simd::vectors::{EIGHT, Simd, f32x8, strips, strips_mut};
 
@@ -22,6 +21,8 @@ use crate::simd::vectors::{EIGHT, Simd, f32x8, strips, strips_mut};
 const SQUARES: usize = 3;
 const MORE_SQUARES: usize = 4;
 const SHORT: usize = 36;
+/// Optical depth of a cube from which on what it sends is linear within it.
+const THICK: f32 = 1.0;
 /// Directions of an [`Orbit`] that go the same way through the layers.
 const TOGETHER: usize = 8;
 /// Cubes around a layer that its splines may read.
@@ -31,7 +32,11 @@ const AXES: [[usize; 3]; 3] = [[2, 1, 0], [0, 2, 1], [0, 1, 2]];
 
 /// Memory for the three colours, reused from flight to flight.
 #[derive(Debug, Default)]
-pub(super) struct LastFlight([Layers; 3]);
+pub(super) struct LastFlight {
+    /// Whether sources are linear within cubes, and light is the mean over a cube and not that in its middle.
+    pub linear: bool,
+    colors: [Layers; 3],
+}
 
 impl LastFlight {
     /// Sets `out` to the light in the middle of all cubes. `columns` is the radiance of the floor below each column of cubes, x fastest;
@@ -44,18 +49,22 @@ impl LastFlight {
         walls: bool,
         out: &mut [Moments; 3],
     ) {
-        self.0.par_iter_mut().zip(sent).zip(out).enumerate().for_each(|(channel, ((layers, sent), out))| {
-            for values in out.all_mut() {
-                values.clear();
-                values.resize(medium.dims.cells(), 0.0);
-            }
-            for axes in AXES {
-                layers.load(medium, sent, channel, axes);
-                layers.load_floor(medium.dims, columns, channel);
-                layers.cross(walls);
-                layers.add_to(medium.dims, out);
-            }
-        });
+        let linear = self.linear;
+        self.colors.par_iter_mut().zip(sent).zip(out).enumerate().for_each(
+            |(channel, ((layers, sent), out))| {
+                for values in out.all_mut() {
+                    values.clear();
+                    values.resize(medium.dims.cells(), 0.0);
+                }
+                for axes in AXES {
+                    layers.linear = linear;
+                    layers.load(medium, sent, channel, axes);
+                    layers.load_floor(medium.dims, columns, channel);
+                    layers.cross(walls);
+                    layers.add_to(medium.dims, out);
+                }
+            },
+        );
     }
 }
 
@@ -74,8 +83,14 @@ struct Layers {
     even: Vec<f32>,
     /// Along a row, across the rows, and across the layers.
     along: [Vec<f32>; 3],
-    /// Transmittance of half a step in the directions of an orbit.
+    /// [`LastFlight::linear`].
+    linear: bool,
+    /// Transmittance of a step in the directions of an orbit, and its mean over the step, or that of half a step.
     passes: Vec<f32>,
+    means: Vec<f32>,
+    /// Whether strips of cubes have any that is deeper than [`THICK`], and the change of `even` over a cube as [`Layers::along`].
+    thick: Vec<bool>,
+    changes: [Vec<f32>; 3],
     /// Radiance of the floor: below each row if the layers are upright, below each cube of the lowest layer otherwise.
     floor: Vec<f32>,
     /// The light of directions up through the layers, and down.
@@ -137,7 +152,7 @@ impl Layers {
         let width = count.next_multiple_of(EIGHT);
         (self.axes, self.h) = (axes, medium.h);
         (self.count, self.width, self.rows, self.layers) = (count, width, rows, layers);
-        let own = [&mut self.extinction, &mut self.even, &mut self.passes];
+        let own = [&mut self.extinction, &mut self.even, &mut self.passes, &mut self.means];
         let moments = self.halves.iter_mut().flat_map(|half| &mut half.moments);
         for values in own.into_iter().chain(&mut self.along).chain(moments) {
             values.clear();
@@ -145,18 +160,50 @@ impl Layers {
         }
         let strides = [1, medium.dims.nx, medium.dims.nx * medium.dims.ny];
         let [by, by_row, by_layer] = axes.map(|a| strides[a]);
+        let mut sent_by_smoke = vec![false; width * rows * layers];
         for layer in 0..layers {
             for row in 0..rows {
                 let (from, to) = (layer * by_layer + row * by_row, (layer * rows + row) * width);
                 for i in 0..count {
                     let n = from + i * by;
                     if medium.extinction[n] > 0.0 {
+                        sent_by_smoke[to + i] = medium.solid.get(n).is_none_or(|&solid| solid <= 0.5);
                         self.extinction[to + i] = medium.extinction[n] * medium.unpeaked(channel, n);
                         self.even[to + i] = sent.even[n];
                         for (along, a) in self.along.iter_mut().zip(axes) {
                             along[to + i] = sent.along[a][n];
                         }
                     }
+                }
+            }
+        }
+        self.find_changes(&sent_by_smoke);
+    }
+
+    /// Finds the strips that are thick, and the change of what their cubes send.
+    fn find_changes(&mut self, sends: &[bool]) {
+        let least = THICK / self.h;
+        let Self { linear, extinction, even, thick, changes, width, rows, .. } = self;
+        thick.clear();
+        thick.extend(extinction.chunks_exact(EIGHT).map(|strip| *linear && strip.iter().any(|&x| x > least)));
+        for values in changes.iter_mut() {
+            values.resize(extinction.len(), 0.0);
+        }
+        for strip in (0..thick.len()).filter(|&strip| thick[strip]) {
+            for n in (strip * EIGHT..(strip + 1) * EIGHT).filter(|&n| sends[n]) {
+                let at = [n % *width, n / *width % *rows, n / (*width * *rows)];
+                let size = [*width, *rows, extinction.len() / (*width * *rows)];
+                for (a, by) in [1, *width, *width * *rows].into_iter().enumerate() {
+                    let below = at[a] > 0 && sends[n - by];
+                    let above = at[a] + 1 < size[a] && sends[n + by];
+                    let mut sum = 0.0;
+                    if below {
+                        sum += even[n] - even[n - by];
+                    }
+                    if above {
+                        sum += even[n + by] - even[n];
+                    }
+                    changes[a][n] = if below && above { 0.5 * sum } else { sum };
                 }
             }
         }
@@ -187,9 +234,15 @@ impl Layers {
         for orbit in Orbit::all(if longest > SHORT { MORE_SQUARES } else { SQUARES }) {
             let Orbit { components: [across, aside, least], weight } = orbit;
             let pairs = if aside == least { 1 } else { 2 };
-            let depth = 0.5 * self.h / across;
-            let passes = self.passes.iter_mut().zip(&self.extinction);
-            passes.for_each(|(passes, extinction)| *passes = exp(-depth * extinction));
+            let step = self.h / across;
+            let Self { passes, means, extinction, linear, .. } = self;
+            let linear = *linear;
+            for ((passes, mean), extinction) in passes.iter_mut().zip(means).zip(&*extinction) {
+                [*passes, *mean] = through(step * extinction);
+                if !linear {
+                    *mean = passes.sqrt();
+                }
+            }
             let mut halves = std::mem::take(&mut self.halves);
             let layers = &*self;
             let follow = |half: &mut Half, up: bool| {
@@ -352,7 +405,9 @@ fn cross_row<S: Simd, const WALLS: bool>(
     half: &mut Half,
     [first, here]: [usize; 2],
 ) {
-    let Layers { width, even, along: [x, y, z], passes, .. } = layers;
+    let Layers { width, even, along: [x, y, z], passes, means, .. } = layers;
+    let [change_x, change_y, change_z] = &layers.changes;
+    let thick = &layers.thick[first / EIGHT..][..width / EIGHT];
     let Half { moments: [mean, to_x, to_y, to_z], after, blended, .. } = half;
     let count = width / EIGHT;
     let Directions { components, pairs, across, weight, up } = *directions;
@@ -360,6 +415,8 @@ fn cross_row<S: Simd, const WALLS: bool>(
     let zero = s.splat_f32x8(0.0);
     // All slices are taken ahead of the loop, which then checks no bounds.
     let (even, passes) = (strips(even, first, count), strips(passes, first, count));
+    let means = strips(means, first, count);
+    let changes = [change_x, change_y, change_z].map(|values| strips(values, first, count));
     let (x, y, z) = (strips(x, first, count), strips(y, first, count), strips(z, first, count));
     let (mean, to_z) = (strips_mut(mean, first, count), strips_mut(to_z, first, count));
     let (to_x, to_y) = (strips_mut(to_x, first, count), strips_mut(to_y, first, count));
@@ -386,6 +443,11 @@ fn cross_row<S: Simd, const WALLS: bool>(
     for i in 0..count {
         let even = f32x8::load_array_ref(s, &even[i]);
         let passes = f32x8::load_array_ref(s, &passes[i]);
+        let means = f32x8::load_array_ref(s, &means[i]);
+        let is_linear = !WALLS && thick[i];
+        let through = LinearStep::new(s, passes, means);
+        let [change_x, change_y, change_z] = changes.map(|values| f32x8::load_array_ref(s, &values[i]));
+        let change_z = if up { change_z } else { zero - change_z };
         let x = f32x8::load_array_ref(s, &x[i]);
         let y = f32x8::load_array_ref(s, &y[i]);
         let base = s.splat_f32x8(signed).mul_add(f32x8::load_array_ref(s, &z[i]), even);
@@ -395,6 +457,8 @@ fn cross_row<S: Simd, const WALLS: bool>(
             let [aside, least] = components[pair];
             let [first, second, third] = weights[pair];
             let (u, v) = (s.splat_f32x8(aside) * x, s.splat_f32x8(least) * y);
+            let change_u = s.splat_f32x8(aside / across) * change_x;
+            let change_v = s.splat_f32x8(least / across) * change_y;
             let mut middles = [zero; 4];
             for n in 0..4 {
                 let [p, q, r] = &sources[4 * pair + n];
@@ -407,8 +471,14 @@ fn cross_row<S: Simd, const WALLS: bool>(
                 if WALLS {
                     source = source.min(most);
                 }
-                middles[n] = passes.mul_add(radiance - source, source);
-                passes.mul_add(middles[n] - source, source).store_array(&mut after[4 * pair + n][i]);
+                let mut leaves = passes.mul_add(radiance - source, source);
+                middles[n] = means.mul_add(radiance - source, source);
+                if is_linear {
+                    let mut change = if n & 1 == 0 { change_z + change_u } else { change_z - change_u };
+                    change = if n & 2 == 0 { change + change_v } else { change - change_v };
+                    [leaves, middles[n]] = through.through(radiance, through.sent(s, source, change));
+                }
+                leaves.store_array(&mut after[4 * pair + n][i]);
             }
             let (above, below) = (middles[0] + middles[1], middles[2] + middles[3]);
             all += above + below;

@@ -5,6 +5,9 @@
 //! the whole box: first flight, ordinates, last flight. Eyes read it in place of the light on the cubes of the box; all other smoke,
 //! solids and the floor get the light of the latter. Light from beside the region is missing in it, so it serves only if the region
 //! has most of all glow and no lamp is close by.
+//!
+//! Sources are even within nested cubes, and light is that in their middles, which eyes interpolate: with linear sources and means a hot core
+//! of 140 1/m and an albedo of 0.9 was 0.85 of traced in files, and not 1.06.
 
 use rayon::prelude::*;
 
@@ -25,6 +28,8 @@ const AROUND: usize = 2;
 const POWER: [f32; 2] = [0.7, 0.9];
 /// Largest factor on the light of the cubes of the box: where these have next to none, the quotient would be infinite.
 const MOST_FACTOR: f32 = 1e4;
+/// Sweeps without acceleration on the nested cubes of moving pictures, on cubes of twice the edge, and so on.
+const PLAIN_SWEEPS: [usize; 3] = [4, 12, 40];
 /// Most cubes of a nested grid; with fine light.
 const MOST: usize = 24 * 24 * 24;
 const MOST_FINE: usize = 48 * 48 * 48;
@@ -95,6 +100,7 @@ impl NestedGlow {
             }
         }
         let Self { medium, sent, collided, solver, flight, light, scratch, .. } = self;
+        let sweeps = if fine { sweeps } else { &PLAIN_SWEEPS };
         flight.arrive(medium, sent, &[], false, light);
         light.iter().enumerate().for_each(|(c, light)| collided.collide(c, light));
         solver.solve(medium, collided, &Outside::default(), sweeps, false, scratch);

@@ -13,10 +13,10 @@
 //! Wiscombe and Weinman 1976): a share f, its second moment, is taken off the extinction. An eye reads the radiance of all directions,
 //! weighted with the phase function (`ordinates/phase.rs`).
 //!
-//! In smoke that does not glow S is linear within a cube and radiance is its mean over the cube, so that cubes of more than a mean free path
-//! keep the energy (`ordinates/sweep.rs`). Where smoke glows S is even within a cube, and radiance is that in the middle.
+//! S is linear within a cube and radiance is its mean over the cube, so that cubes of more than a mean free path keep the energy
+//! (`ordinates/sweep.rs`). In files of smoke that glows S is even within a cube, and radiance is that in the middle.
 //!
-//! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids, and in smoke that does not glow a Chebyshev iteration
+//! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids, and where S is linear a Chebyshev iteration
 //! extrapolates it (`ordinates/levels.rs`). Radiance passes empty cubes
 //! unchanged, so only their last sweep counts: all others leave their moments out.
 
@@ -29,7 +29,9 @@ use rayon::prelude::*;
 use crate::grid::Dims;
 use crate::render::medium::Phase;
 use crate::render::surround::Surround;
+pub(super) use levels::through;
 use levels::{Color, Grid, Half};
+pub(super) use sweep::LinearStep;
 use sweep::{sweep_half, sweep_half_linear};
 
 /// Directions: to the faces, then to the corners.

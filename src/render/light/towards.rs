@@ -39,8 +39,8 @@ impl LightVolume {
         let once = self.outside_rays.as_ref().map(|rays| self.once_from_outside(rays, eye, medium, splines));
         let (mut cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
         let dims = self.mixture.dims;
-        // Interpolated between cubes, means would be blurred as the densities of cells are.
-        if splines && self.cubes.linear {
+        // Interpolated between cubes, means would be blurred as the densities of cells are. The nested grid has factors on them as they are.
+        if splines && self.cubes.linear && !self.within.is_refined() {
             for c in 0..3 {
                 let sharpened = Sharpened::new(dims, cubes.iter().map(|values| values[c]).collect()).whole();
                 cubes.iter_mut().zip(sharpened).for_each(|(values, sharpened)| values[c] = sharpened);

@@ -138,6 +138,8 @@ impl Within {
     ) {
         let dark = Outside::default();
         self.solids.update(medium);
+        // Lamps alone have even sources.
+        self.flight.linear = medium.linear && self.glow.shines();
         self.blocks.levels.clear();
         self.blocks.fill(medium);
         match self.glow.smoke(MOST_CELLS).filter(|_| self.glow.shines()) {

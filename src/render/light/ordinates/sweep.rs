@@ -142,7 +142,7 @@ fn half_step<S: Simd>(radiance: f32x8<S>, passes: f32x8<S>, source: f32x8<S>) ->
 ///
 /// for a radiance L that enters. Both together keep the energy: L − leaves = τ (mean − S̄).
 #[derive(Clone, Copy)]
-struct LinearStep<S: Simd> {
+pub(in crate::render::light) struct LinearStep<S: Simd> {
     a: f32x8<S>,
     m: f32x8<S>,
     c: f32x8<S>,
@@ -151,7 +151,7 @@ struct LinearStep<S: Simd> {
 
 impl<S: Simd> LinearStep<S> {
     #[inline(always)]
-    fn new(s: S, a: f32x8<S>, m: f32x8<S>) -> Self {
+    pub fn new(s: S, a: f32x8<S>, m: f32x8<S>) -> Self {
         let (one, half) = (s.splat_f32x8(1.0), s.splat_f32x8(0.5));
         let c = (half.mul_add(a, half) - m).max(s.splat_f32x8(0.0));
         let c_over_depth = c * m / (one - a).max(s.splat_f32x8(1e-3));
@@ -160,7 +160,7 @@ impl<S: Simd> LinearStep<S> {
 
     /// The parts of the radiance that leaves and of its mean that do not depend on what enters. The source is nowhere below 0.
     #[inline(always)]
-    fn sent(&self, s: S, source: f32x8<S>, change: f32x8<S>) -> [f32x8<S>; 2] {
+    pub fn sent(&self, s: S, source: f32x8<S>, change: f32x8<S>) -> [f32x8<S>; 2] {
         let one = s.splat_f32x8(1.0);
         let most = source + source;
         let change = change.min(most).max(s.splat_f32x8(0.0) - most);
@@ -170,7 +170,7 @@ impl<S: Simd> LinearStep<S> {
 
     /// The radiance that leaves, and its mean, where `radiance` enters.
     #[inline(always)]
-    fn through(&self, radiance: f32x8<S>, [leaves, mean]: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
+    pub fn through(&self, radiance: f32x8<S>, [leaves, mean]: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
         [self.a.mul_add(radiance, leaves), self.m.mul_add(radiance, mean)]
     }
 }
