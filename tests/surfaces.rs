@@ -505,6 +505,6 @@ fn a_hot_core_in_thick_smoke_is_as_bright_as_traced() {
         let [middle, all] = [ratio(5), ratio(20)];
         println!("fine {fine}: {middle:.2} in the middle, {all:.2} in all");
         // Light on the cubes of the box alone makes moving pictures 1.51 in the middle, and 2.99 in all.
-        assert!((middle - 1.0).abs() < 0.3 && (0.9..2.4).contains(&all), "fine {fine}: {middle} {all}");
+        assert!((middle - 1.0).abs() < 0.35 && (0.9..2.4).contains(&all), "fine {fine}: {middle} {all}");
     }
 }
