@@ -21,7 +21,7 @@ struct Columns {
     radiance: Vec<[f32; 3]>,
 }
 
-/// What nodes of the floor get of one light volume.
+/// Light of one light volume at nodes of the floor.
 pub(super) struct FloorNodes<'a> {
     light: &'a LightVolume,
     medium: &'a Medium,
@@ -59,8 +59,8 @@ impl<'a> FloorNodes<'a> {
         }
     }
 
-    /// Computes the transmittance of the smoke towards the sun, and the radiance of a white floor in all other light. Rays from
-    /// nodes beside the box pass through it. Other light is changed only near the box.
+    /// Sets each texel of a row to the transmittance of the smoke towards the sun, and the radiance of a white floor in all other light. Rays
+    /// from nodes beside the box count where they pass through it. Smoke changes the other light only near the box.
     pub fn fill(&self, row: Row, texels: &mut [[f32; 4]]) {
         let extent = self.extent;
         let longest = extent[0].max(extent[2]);

@@ -1,14 +1,14 @@
 //! Light before the surfaces of solids, as these read it.
 //!
-//! Surfaces read φ − 2 J·n. That is the irradiance over π of light that is linear in direction; but before a surface it has a step at the
-//! horizon, and of fourteen ordinates the four within the plane of a flat wall carry none of its light: it took a ninth of its own light off
-//! again. The sides of a box were 0.91 of traced where its top reflected more (albedo 0.5).
+//! Surfaces read φ − 2 J·n, the irradiance over π of light that is linear in direction. Before a surface light is not linear: it has a step at
+//! the horizon, and four of the fourteen ordinates lie in the plane of a flat wall and carry none of its light. So a wall took a ninth of
+//! its own light off again. The sides of a box were 0.91 of traced, since its top reflected more (albedo 0.5).
 //!
-//! So the light that ordinates carry away from a surface, and that comes from a solid, counts no more. The moments around change as little
-//! as takes it off, so that surfaces, coats and shaders still read four values. The change is linear in the radiance: light of several
+//! Here light that ordinates carry away from a surface no longer counts if it comes from a solid. The moments around the surface change by the
+//! least amount that removes it, so surfaces, coats and shaders still read four values. The change is linear in the radiance: light of several
 //! sources is the sum of that of each, but for light from within.
 //!
-//! Light of walls that comes from within has no ordinates. Of it irradiance below 0 is taken for the same error.
+//! Light from within that walls reflect has no ordinates. If its irradiance is below 0, that is taken for the same error.
 
 use rayon::prelude::*;
 
@@ -25,7 +25,7 @@ const FLUX: f32 = 1.0 / 3.0;
 /// Cubes, of those that surfaces read, within which light before a surface comes from its own solid.
 const CLOSE: usize = 4;
 
-/// What a place of a surface reads.
+/// A place of a surface, and the light that it reads.
 struct Reading {
     /// Cubes and their weights.
     cubes: [(usize, f32); 27],

@@ -12,7 +12,7 @@
 use fearless_simd::prelude::*;
 use rayon::prelude::*;
 
-use super::ordinates::{LinearStep, MediumCubes, Moments, Sent, through};
+use super::ordinates::{LinearStep, MediumCubes, Moments, Sent, THICK, through};
 use crate::grid::Dims;
 use crate::simd::each_level;
 use crate::simd::vectors::{EIGHT, Simd, f32x8, strips, strips_mut};
@@ -21,8 +21,6 @@ use crate::simd::vectors::{EIGHT, Simd, f32x8, strips, strips_mut};
 const SQUARES: usize = 3;
 const MORE_SQUARES: usize = 4;
 const SHORT: usize = 36;
-/// Optical depth of a cube from which on what it sends is linear within it.
-const THICK: f32 = 1.0;
 /// Directions of an [`Orbit`] that go the same way through the layers.
 const TOGETHER: usize = 8;
 /// Cubes around a layer that its splines may read.
@@ -39,7 +37,7 @@ pub(super) struct LastFlight {
 }
 
 impl LastFlight {
-    /// Sets `out` to the light in the middle of all cubes. `columns` is the radiance of the floor below each column of cubes, x fastest;
+    /// Sets `out` to the light of all cubes. `columns` is the radiance of the floor below each column of cubes, x fastest;
     /// empty without one. Of `walls` none is sent in a direction that is more than twice the even part.
     pub fn arrive(
         &mut self,

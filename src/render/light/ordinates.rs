@@ -17,7 +17,7 @@
 //! (`ordinates/sweep.rs`). In files of smoke that glows S is even within a cube, and radiance is that in the middle.
 //!
 //! Smooth errors fade slowly from sweep to sweep, so a solution begins on coarse grids, and where S is linear a Chebyshev iteration
-//! extrapolates it (`ordinates/levels.rs`). Radiance passes empty cubes
+//! extrapolates it (`ordinates/levels/acceleration.rs`). Radiance passes empty cubes
 //! unchanged, so only their last sweep counts: all others leave their moments out.
 
 mod levels;
@@ -29,8 +29,8 @@ use rayon::prelude::*;
 use crate::grid::Dims;
 use crate::render::medium::Phase;
 use crate::render::surround::Surround;
-pub(super) use levels::through;
 use levels::{Color, Grid, Half};
+pub(super) use levels::{THICK, through};
 pub(super) use sweep::LinearStep;
 use sweep::{sweep_half, sweep_half_linear};
 
