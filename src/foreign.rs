@@ -93,16 +93,19 @@ pub fn shortened(text: &str, most: usize) -> String {
     format!("{head} … {tail}")
 }
 
-/// Escapes characters that would act on a terminal as `\u{1b}`: control characters, and those that change the
-/// direction of writing. Line ends are kept.
+/// Returns whether a character acts on a terminal: a control character, or one that changes the direction of
+/// writing.
+#[cfg(any(feature = "scene", test))]
+pub fn acts_on_terminal(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Escapes characters that [act on a terminal](acts_on_terminal) as `\u{1b}`. Line ends are kept, and a tab becomes a blank.
 #[cfg(any(feature = "scene", test))]
 pub fn visible(text: &str) -> String {
     use std::fmt::Write as _;
 
-    let acts = |c: char| {
-        (c.is_control() && c != '\n')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    let acts = |c: char| c != '\n' && acts_on_terminal(c);
     if !text.contains(acts) {
         return text.to_owned();
     }

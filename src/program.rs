@@ -7,12 +7,10 @@ pub use crate::room::{Allocator, freed_memory, large_blocks};
 /// Runs the command with the arguments of the process.
 #[cfg(feature = "cli")]
 pub fn main() -> std::process::ExitCode {
-    use clap::Parser;
-
     use crate::cli;
 
     large_blocks::return_at_once();
-    match cli::run(&cli::Args::parse()) {
+    match cli::run(&cli::arguments()) {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             cli::report(&error);

@@ -206,3 +206,36 @@ fn a_run_warns_of_a_wall_whose_temperature_stays_in_it() {
     let open = ["check", "plume", "--set", "domain.walls.y_max={open={temperature=9}}"];
     refused(&updraft(dir.path(), &open), "unknown key `temperature`");
 }
+
+/// Names with line ends and codes of a terminal were printed as they are: a file could clear the screen.
+#[cfg(unix)]
+#[test]
+fn names_are_printed_on_one_line_with_what_acts_on_a_terminal_escaped() {
+    let dir = folder();
+    let (name, shown) = ("a\n\u{1b}[31mb", r"a\u{a}\u{1b}[31mb");
+    let small = ["--set", "domain.cells=[12, 18, 12]", "--set", "domain.voxel=0.08"];
+    let run = |args: &[&str]| updraft(dir.path(), &[args, &small].concat());
+    let picture = |out: &str| {
+        run(&["render", "plume", "--frames", "1", "--size", "16x16", "--cpu", "-q", "--out", out])
+    };
+    let png = format!("{name}.png");
+    assert_eq!(stdout(&picture(&png)), format!("{shown}.png\n"));
+    let simulate = run(&["simulate", "plume", "--frames", "1", "-q", "--out", name]);
+    assert_eq!(stdout(&simulate), format!("{shown}\n"));
+    for output in [
+        picture(&png),
+        picture(&format!("{name}.bmp")),
+        picture(&format!("{name}.##.##.png")),
+        run(&["simulate", "plume", "--frames", name]),
+        run(&["simulate", "plume", "--out", name]),
+        run(&["simulate", "plume", "--out", name, "--resume"]),
+        run(&["detail", name]),
+        run(&[&format!("{name}.toml")]),
+    ] {
+        refused(&output, shown);
+    }
+    let scene = std::fs::read(dir.path().join(name).join("scene.toml")).unwrap();
+    std::fs::write(dir.path().join(format!("{name}.toml")), scene).unwrap();
+    let check = stdout(&updraft(dir.path(), &["check", &format!("{name}.toml")]));
+    assert!(check.starts_with(&format!("scene      {shown}: valid\n")), "{check}");
+}

@@ -2,6 +2,7 @@
 
 use super::frames::Frames;
 use super::{CliError, Common, machine, say, say_json};
+use crate::foreign::on_one_line;
 use crate::parameter::{ForceKind, SideKind, SideName, Worded};
 use crate::scene::{Scene, SceneError, Share, memory};
 use crate::solver::{
@@ -53,7 +54,7 @@ pub fn run(args: &CheckArgs, common: &Common) -> Result<(), CliError> {
             }
             if !args.json {
                 let lines: Vec<_> =
-                    lines.iter().map(|(what, value)| format!("{what:10} {value}\n")).collect();
+                    lines.iter().map(|(what, value)| format!("{what:10} {}\n", on_one_line(value))).collect();
                 return say(&lines.concat());
             }
             let about = lines.into_iter().map(|(what, value)| (what.to_owned(), value.into()));

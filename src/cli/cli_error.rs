@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use thiserror::Error;
 
 use super::excerpt;
-use crate::foreign::{shortened, visible};
+use crate::foreign::{on_one_line, shortened};
 use crate::output::OutputError;
 use crate::render::RenderError;
 use crate::room::NoRoom;
@@ -79,7 +79,7 @@ impl CliError {
     /// Formats the error for stderr: one line, followed by the lines of the scene around the place. Its only
     /// terminal codes are our colours, and no line is much longer than [`LONGEST`] characters.
     pub(super) fn render(&self, unicode: bool, coloured: bool) -> String {
-        let line = format!("updraft: {}\n", visible(&shortened(&self.to_string(), LONGEST)));
+        let line = format!("updraft: {}\n", on_one_line(&shortened(&self.to_string(), LONGEST)));
         match self {
             Self::Scene(SceneError::At(problem)) => line + &excerpt::of(problem, unicode, coloured),
             _ => line,

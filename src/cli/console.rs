@@ -1,9 +1,13 @@
 //! Lines on stdout and stderr.
+//!
+//! Names of files and scenes may hold any character. [`tell`] and [`say_line`] print each text on one line and escape what
+//! would act on a terminal; [`LogLines`] does the same for the log.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::CliError;
+use crate::foreign::on_one_line;
 
 /// Whether this process prints no lines, because another one prints for it.
 static SILENT: AtomicBool = AtomicBool::new(false);
@@ -20,15 +24,40 @@ pub fn is_silent() -> bool {
 
 /// Prints an error on stderr, with the lines of the scene around it if there are any.
 pub fn report(error: &CliError) {
-    tell(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
+    write_to_stderr(error.render(io::stderr().is_terminal(), is_coloured()).trim_end());
+}
+
+/// Writes `text` as one line to stderr.
+pub fn tell(text: &str) {
+    write_to_stderr(&on_one_line(text));
 }
 
 /// Writes `text` and a line end to stderr. Errors are ignored: a full disk or a closed pipe must not end a run.
-pub fn tell(text: &str) {
+fn write_to_stderr(text: &str) {
     if is_silent() {
         return;
     }
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// The log on stderr, with each event on one line.
+pub struct LogLines;
+
+impl Write for LogLines {
+    /// Writes an event, which comes in one piece and ends with a line end.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let (inner, end) = match event.strip_suffix(b"\n") {
+            Some(inner) => (inner, "\n"),
+            None => (event, ""),
+        };
+        let line = String::from_utf8_lossy(inner).replace('\n', "\\u{a}") + end;
+        io::stderr().write_all(line.as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 /// Returns whether stderr takes colours: on a terminal, unless `NO_COLOR` (no-color.org) says otherwise.
@@ -48,6 +77,11 @@ pub fn say(text: &str) -> Result<(), CliError> {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(CliError::Stdout(e)),
         _ => Ok(()),
     }
+}
+
+/// Writes a result to stdout as one line.
+pub fn say_line(text: &str) -> Result<(), CliError> {
+    say(&format!("{}\n", on_one_line(text)))
 }
 
 /// Writes a result to stdout as JSON.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{CliError, Common, defaults, json_text, log_filter, machine, say};
-use crate::foreign::shortened;
+use crate::foreign::{on_one_line, shortened};
 use crate::grid::Dims;
 use crate::output::child::{self, Patience};
 use crate::output::video;
@@ -83,7 +83,7 @@ pub fn run(args: &DoctorArgs, common: &Common) -> Result<(), CliError> {
 
 fn as_text(lines: &[Line]) -> String {
     let width = lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
-    lines.iter().map(|Line { name, words, .. }| format!("{name:width$}  {words}\n")).collect()
+    lines.iter().map(|Line { name, words, .. }| format!("{name:width$}  {}\n", on_one_line(words))).collect()
 }
 
 fn as_json(lines: &[Line], problems: &[&str]) -> String {

@@ -11,7 +11,7 @@ use super::folder::RunFolder;
 use super::frames::{Frames, Size};
 use super::painter::{Painter, dark};
 use super::render_job::{Feed, Report, Supply};
-use super::{CliError, Common, interrupt, json_text, say};
+use super::{CliError, Common, interrupt, json_text, say_line};
 use crate::look::srgb::luminance;
 use crate::look::{Camera, Look};
 use crate::output::lock::{Lock, Share};
@@ -293,7 +293,7 @@ impl Flipbook<'_> {
         whole::write_over(about, Existing::forced(common.force), |file| {
             std::io::Write::write_all(file, json_text(&description).as_bytes())
         })?;
-        files.all().try_for_each(|path| say(&format!("{}\n", path.display())))
+        files.all().try_for_each(|path| say_line(&path.display().to_string()))
     }
 
     /// Returns the frames of the sheet per second. It is a quotient, because the inverse of the interval has

@@ -1,11 +1,9 @@
 //! Log lines on stderr, and their filter.
 
-use std::io;
-
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
-use super::console::{is_coloured, is_silent};
+use super::console::{LogLines, is_coloured, is_silent};
 use super::{CliError, Common};
 use crate::foreign;
 
@@ -24,7 +22,7 @@ pub fn log_to_stderr(common: &Common) -> Result<(), CliError> {
     let others = ["winit", "glutin", "glutin_winit"].map(|name| (name, of_others));
     let usual = others.into_iter().collect::<Targets>().with_default(level);
     let named = if common.quiet || common.verbose > 0 || is_silent() { None } else { log_filter(common)? };
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false).without_time();
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| LogLines).with_target(false).without_time();
     // Without this, a log line that cannot be written causes an error message, and printing that panics.
     let lines = lines.log_internal_errors(false);
     let lines = lines.with_ansi(is_coloured()).with_filter(named.unwrap_or(usual));

@@ -5,6 +5,7 @@
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::foreign;
 use crate::output::child::Patience;
 use crate::scene::memory;
 use crate::solver::SolverError;
@@ -53,7 +54,7 @@ mod view;
 pub use cli_error::CliError;
 use common::{Common, MOST_THREADS};
 pub use console::report;
-use console::{is_coloured, json_text, say, say_json, tell};
+use console::{is_coloured, json_text, say, say_json, say_line, tell};
 use log_lines::{log_filter, log_to_stderr};
 
 /// Real-time 3D smoke: simulated on the CPU, shown as a volume with OpenGL.
@@ -131,6 +132,15 @@ impl Command {
             _ => None,
         }
     }
+}
+
+/// Parses the arguments of the process. Ends it with a message if they are wrong, or ask for help.
+pub fn arguments() -> Args {
+    Args::try_parse().unwrap_or_else(|error| {
+        // clap quotes arguments as they are, also those of our own errors. The escaped ones are as wrong.
+        let escaped = std::env::args_os().map(|argument| foreign::on_one_line(&argument.to_string_lossy()));
+        Args::try_parse_from(escaped).err().unwrap_or(error).exit()
+    })
 }
 
 /// Runs the command that `args` name.

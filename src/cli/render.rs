@@ -9,7 +9,7 @@ use super::frames::{Frames, Size, value_of};
 use super::painter::Painter;
 use super::render_job::{Feed, Job, Report, Supply};
 use super::sink::Target;
-use super::{CliError, Common, interrupt, say};
+use super::{CliError, Common, interrupt, say_line};
 use crate::look::Scattering;
 use crate::output::Pattern;
 use crate::room;
@@ -150,7 +150,7 @@ impl Job {
         let target = Target::new(&out, frames, true)?.with_layers(layers)?;
         let wanted: Vec<u32> = frames.iter().filter(|&frame| !(skip && target.has(frame))).collect();
         if wanted.is_empty() {
-            return say(&format!("{}\n", target.summary(frames.count())));
+            return say_line(&target.summary(frames.count()));
         }
         // Until a simulation has begun, a signal ends the program at once: initial formulas may take minutes.
         let mut feed = Feed::new(scene, supply, frames, None, interrupt::flag())?;
@@ -182,6 +182,6 @@ impl Job {
         }
         sink.finish()?;
         drop(report);
-        say(&format!("{}\n", target.summary(kept)))
+        say_line(&target.summary(kept))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::painter::{clear, layer_of_motion, layers_of_lights, quality, transmittance, view};
 use super::render_job::{Feed, Job, Report};
 use super::sink::Target;
-use super::{CliError, Common, interrupt, say};
+use super::{CliError, Common, interrupt, say_line};
 use crate::comm::{Comm, of_all};
 use crate::look::Scattering;
 use crate::output::exr::Extra;
@@ -36,7 +36,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         }
     }
     if wanted.is_empty() {
-        return say(&format!("{}\n", target.summary(frames.count())));
+        return say_line(&target.summary(frames.count()));
     }
     let kept = frames.count() - wanted.len() as u32;
     let mut feed = Feed::new(scene, supply, frames, Some(comm.clone()), interrupt::flag())?;
@@ -107,7 +107,7 @@ pub fn run(job: Job, scene: &Scene, common: &Common, comm: &Arc<dyn Comm>) -> Re
         sink.finish()?;
     }
     drop(report);
-    say(&format!("{}\n", target.summary(kept)))
+    say_line(&target.summary(kept))
 }
 
 /// Renders the slabs of several ranks. All ranks call the same functions; the first gets pictures, the others

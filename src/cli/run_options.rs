@@ -15,6 +15,7 @@ use super::checkpoint::{Checkpoint, Head};
 use super::frames::Frames;
 use super::simulate_args::{Format, Precision, SimulateArgs};
 use crate::field::Field;
+use crate::foreign::acts_on_terminal;
 use crate::volume::Up;
 
 /// Output of a run.
@@ -237,12 +238,48 @@ fn values<T: ValueEnum>(text: Option<String>, usual: &[T]) -> Option<Vec<T>> {
     text.split(',').filter(|name| !name.is_empty()).map(|name| T::from_str(name, false).ok()).collect()
 }
 
-/// Joins `words` to a command, quoted for a shell where necessary.
+/// Joins `words` to a command on one line, quoted for a shell where necessary. Characters that act on a terminal are
+/// written as `$'\n'`, which bash, zsh and ksh read.
 pub(super) fn command<T: Display>(words: impl IntoIterator<Item = T>) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=,:#@+".contains(c);
-    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    let quoted = |word: String| match () {
+        () if !word.is_empty() && word.chars().all(plain) => word,
+        () if word.contains(acts_on_terminal) => {
+            format!("$'{}'", word.chars().map(in_dollar_quotes).collect::<String>())
+        }
+        () => format!("'{}'", word.replace('\'', r"'\''")),
     };
     words.into_iter().map(|word| quoted(word.to_string())).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a character as it stands within `$'…'`.
+fn in_dollar_quotes(c: char) -> String {
+    match c {
+        '\n' => r"\n".into(),
+        '\'' | '\\' => format!("\\{c}"),
+        c if c.is_ascii_control() => format!(r"\x{:02x}", u32::from(c)),
+        c if acts_on_terminal(c) => format!(r"\u{:04x}", u32::from(c)),
+        c => c.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_quoted_for_a_shell() {
+        let cases = [
+            ("run/a-1", "run/a-1"),
+            ("my run", "'my run'"),
+            ("it's", r"'it'\''s'"),
+            ("a\nb", r"$'a\nb'"),
+            ("it's\u{1b}[31m", r"$'it\'s\x1b[31m'"),
+            ("\u{202e}x\\", r"$'\u202ex\\'"),
+            ("", "''"),
+        ];
+        for (word, quoted) in cases {
+            assert_eq!(command(["updraft", word]), format!("updraft {quoted}"));
+        }
+    }
 }

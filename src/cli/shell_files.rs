@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap_complete::Shell;
 
-use super::{CliError, Common, say};
+use super::{CliError, Common, say, say_line};
 use crate::output::whole;
 
 /// Print the completions of a shell.
@@ -55,7 +55,7 @@ pub fn man(args: &ManArgs, common: &Common, command: clap::Command) -> Result<()
     for (path, command) in pages {
         let text = page(command)?;
         whole::write(&path, |file| file.write_all(text.as_bytes()))?;
-        say(&format!("{}\n", path.display()))?;
+        say_line(&path.display().to_string())?;
     }
     Ok(())
 }

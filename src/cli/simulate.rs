@@ -20,7 +20,7 @@ use super::run_tables::{Tables, moved_box};
 use super::simulate_args::{Format, Precision, SimulateArgs};
 use super::simulation::Run;
 use super::steady::Steady;
-use super::{CliError, Common, interrupt, say, tell};
+use super::{CliError, Common, interrupt, say_line, tell};
 use crate::comm::Comm;
 use crate::field::{self, Field};
 use crate::npz;
@@ -231,7 +231,7 @@ impl Job<'_> {
         self.write_means(&tables, run.solver())?;
         drop(progress);
         run.warn(common.quiet);
-        say(&format!("{}\n", self.args.out.display()))
+        say_line(&self.args.out.display().to_string())
     }
 
     /// Begins a run and its files.
