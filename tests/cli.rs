@@ -181,7 +181,7 @@ fn a_resumed_run_refuses_overrides_of_its_start_and_its_pictures() {
     );
     refused(
         &resume("fluid.vorticity=2"),
-        "differs in fluid and smoke; leave --set out, in the configuration too, to continue the run as it began",
+        "differs in fluid; leave --set out, in the configuration too, to continue the run as it began",
     );
     succeeded(&resume("solver.memory_limit=2"));
 }

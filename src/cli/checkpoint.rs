@@ -24,12 +24,12 @@ use crate::output::OutputError;
 use crate::output::part_file::{self, End, Part, PartFile};
 use crate::output::whole::{self, Aside};
 use crate::scene::Scene;
-use crate::solver::{Solver, StateError};
+use crate::solver::{Config, Params, Solver, StateError};
 
 const MAGIC: &[u8] = b"updraft checkpoint\n";
 
-/// Version of the format, raised with each change of the state of a solver.
-const VERSION: u32 = 4;
+/// Version of the format, raised with each change of the state of a solver and of the parts of a scene.
+const VERSION: u32 = 5;
 
 /// Longest valid head \[bytes\].
 const LONGEST: u32 = 1 << 20;
@@ -400,18 +400,51 @@ pub fn differences(one: &Scene, other: &Scene) -> Vec<String> {
     one.into_iter().filter(|(part, hash)| other.get(part) != Some(hash)).map(|(part, _)| part).collect()
 }
 
-/// Hashes each part of `scene` that affects the numbers of a run. Threads, look and pictures do not.
+/// Hashes each part of `scene` that affects the numbers of a run, by the table that holds it. Threads, look and pictures do
+/// not.
 fn hashes(scene: &Scene) -> BTreeMap<String, String> {
-    let mut config = scene.config.clone();
-    config.threads = 0;
-    let parts: [(&str, &dyn Debug); 9] = [
-        ("domain and solver", &config),
-        ("domain.walls", &scene.side_formulas),
-        ("fluid and smoke", &scene.params),
+    // A field of the solver that is not listed here is an error of the compiler.
+    let Config {
+        dims,
+        origin,
+        follow,
+        h,
+        detail,
+        sides,
+        held,
+        advection,
+        integrator,
+        trace,
+        projection,
+        tolerance,
+        time,
+        is_step_fixed,
+        frozen,
+        threads: _,
+    } = &scene.config;
+    let Params {
+        up,
+        heat_buoyancy,
+        cooling,
+        vorticity,
+        friction,
+        viscosity,
+        conduction,
+        ambient,
+        smoke,
+        turbulence,
+    } = &scene.params;
+    let parts: [(&str, &dyn Debug); 12] = [
+        ("domain", &(dims, origin, follow, h, detail)),
+        ("domain.walls", &(sides, held, &scene.side_formulas)),
+        ("solver", &(advection, integrator, trace, projection, tolerance, frozen)),
+        ("time", &(&scene.time, time, is_step_fixed)),
+        ("fluid", &(up, heat_buoyancy, cooling, vorticity, friction, viscosity, conduction, ambient)),
+        ("smoke", smoke),
+        ("turbulence", turbulence),
         ("source", &scene.sources),
         ("force", &scene.forces),
         ("solid", &scene.solids),
-        ("time", &scene.time),
         ("probe", &scene.probes),
         ("initial", &(&scene.initial, &scene.fills)),
     ];
@@ -635,15 +668,20 @@ mod tests {
         let read = Checkpoint::open(&path, None).unwrap().unwrap();
         read.check(&scene(&["solver.threads=3", "render.floor=false"]), true, "").unwrap();
         let cases = [
-            ("domain.voxel=0.05", "domain and solver"),
-            ("fluid.vorticity=0.9", "fluid and smoke"),
+            ("domain.voxel=0.05", "domain"),
+            ("domain.walls.y_max=closed", "domain.walls"),
+            ("solver.tolerance=0.01", "solver"),
+            ("fluid.vorticity=0.9", "fluid"),
+            ("smoke.red.dissipation=0.9", "smoke"),
+            ("turbulence.seed=4", "turbulence"),
             ("source.0.emit.red=1", "source"),
             ("time.frame_rate=30", "time"),
+            ("time.cfl=1", "time"),
             ("initial.red=1", "initial"),
         ];
         for (set, part) in cases {
             let text = read.check(&scene(&[set]), true, "").unwrap_err().to_string();
-            assert!(text.contains(&format!("differs in {part}")), "{set}: {text}");
+            assert!(text.contains(&format!("differs in {part}; ")), "{set}: {text}");
         }
         read.check(&scene(&["initial.red=1"]), false, "").unwrap();
     }

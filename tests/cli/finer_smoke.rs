@@ -17,7 +17,7 @@ fn resumed_finer_smoke_has_the_bytes_of_an_unbroken_run(dir: &Path) {
     );
     refused(
         &detail(&["1-6", "--out", "parts", "--resume", "--strength", "2"]),
-        "differs in fluid and smoke; give --up, --strength and --set as the run began, or choose another --out",
+        "differs in turbulence; give --up, --strength and --set as the run began, or choose another --out",
     );
     succeeded(&detail(&["1-6", "--out", "parts", "--resume"]));
     assert!(dir.join("parts/checkpoint").exists(), "every second frame, as the run began");
