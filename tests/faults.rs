@@ -155,6 +155,31 @@ fn a_full_disk_keeps_the_old_file() {
     assert_eq!(files(disk.path()).len(), 3);
 }
 
+/// Sheets and description of a flipbook belong together. New sheets once replaced old ones beside others that did not fit.
+#[test]
+fn a_full_disk_keeps_all_files_of_the_last_flipbook() {
+    let args =
+        ["flipbook", "plume", "--grid", "2x2", "--sheet", "256x256", "--cpu", "--force", "--out", "a.png"];
+    let args = [&args[..], &["--maps", "color,motion,six-way", "--quiet"], SMALL].concat();
+    for (failed, kib) in (12..400).step_by(4).enumerate() {
+        let Some(disk) = SmallDisk::new(kib) else { return };
+        let names = ["a.json", "a.motion.png", "a.png"];
+        names.iter().for_each(|name| std::fs::write(disk.path().join(name), "old").unwrap());
+        let output = updraft(disk.path(), &args);
+        if output.status.success() {
+            assert!(failed > 2, "{failed} disks were full");
+            return;
+        }
+        let text = stderr(&output);
+        assert!(text.lines().count() == 1 && text.contains("cannot write"), "{kib} KiB: {text}");
+        assert_eq!(files(disk.path()), names.map(|name| disk.path().join(name)), "{kib} KiB");
+        for name in names {
+            assert_eq!(std::fs::read(disk.path().join(name)).unwrap(), b"old", "{name} on {kib} KiB");
+        }
+    }
+    panic!("it never succeeds");
+}
+
 /// The folder vanishes while the run is suspended. The run ends with one line, and writes to no other place.
 #[test]
 fn a_folder_that_vanishes_ends_a_run_with_a_line() {

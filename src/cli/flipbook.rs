@@ -16,7 +16,7 @@ use crate::look::srgb::luminance;
 use crate::look::{Camera, Look};
 use crate::output::lock::{Lock, Share};
 use crate::output::sheet::{Grid, Sheet};
-use crate::output::whole::{self, Existing};
+use crate::output::whole::{self, Aside, Existing};
 use crate::render::camera::Axes;
 use crate::render::{LinearImage, sprite};
 use crate::scene::Scene;
@@ -289,10 +289,12 @@ impl Flipbook<'_> {
             report.finished(began.elapsed());
         }
         drop(report);
-        let description = self.save(&sheets, Existing::forced(common.force))?;
-        whole::write_over(about, Existing::forced(common.force), |file| {
+        let (mut written, description) = self.fill_files(&sheets)?;
+        written.push(whole::fill_aside(about, |file| {
             std::io::Write::write_all(file, json_text(&description).as_bytes())
-        })?;
+        })?);
+        // Sheets and description belong together: none replaces that of an earlier flipbook before all are written.
+        written.into_iter().try_for_each(|file| file.keep(Existing::forced(common.force)))?;
         files.all().try_for_each(|path| say_line(&path.display().to_string()))
     }
 
@@ -346,13 +348,13 @@ impl Flipbook<'_> {
         Ok(())
     }
 
-    /// Writes the sheets. Returns their description.
-    fn save(&self, sheets: &Sheets, existing: Existing) -> Result<Value, CliError> {
+    /// Writes the sheets under temporary names. Returns them, and their description.
+    fn fill_files(&self, sheets: &Sheets) -> Result<(Vec<Aside>, Value), CliError> {
         let Self { args, scene, grid, frames, files } = self;
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut maps = Map::new();
+        let (mut written, mut maps) = (Vec::new(), Map::new());
         if let (Some(sheet), Some(path)) = (&sheets.color, &files.color) {
-            sheet.write(path, existing, true, |pixel| pixel)?;
+            written.push(sheet.write(path, true, |pixel| pixel)?);
             maps.insert(
                 "color".into(),
                 json!({ "file": name(path), "color_space": "sRGB", "alpha": "straight" }),
@@ -360,9 +362,11 @@ impl Flipbook<'_> {
         }
         if let (Some(sheet), Some(path)) = (&sheets.motion, &files.motion) {
             let scale = sheet.greatest(0).max(sheet.greatest(1)).max(1e-6);
-            sheet.write(path, existing, false, |[x, y, ..]| {
-                [0.5 + 0.5 * x / scale, 0.5 + 0.5 * y / scale, 0.0, 1.0]
-            })?;
+            written.push(
+                sheet.write(path, false, |[x, y, ..]| {
+                    [0.5 + 0.5 * x / scale, 0.5 + 0.5 * y / scale, 0.0, 1.0]
+                })?,
+            );
             maps.insert(
                 "motion".into(),
                 json!({
@@ -380,10 +384,10 @@ impl Flipbook<'_> {
             let scale = brightest[0].max(brightest[1]);
             let emission = second.greatest(3);
             let share = |x: f32, of: f32| if of > 0.0 { x / of } else { 0.0 };
-            first.write(a, existing, false, |[x, y, z, alpha]| [x / scale, y / scale, z / scale, alpha])?;
-            second.write(b, existing, false, |[x, y, z, glow]| {
-                [x / scale, y / scale, z / scale, share(glow, emission)]
-            })?;
+            let lit =
+                |[x, y, z, w]: [f32; 4], w_scale: f32| [x / scale, y / scale, z / scale, share(w, w_scale)];
+            written.push(first.write(a, false, |pixel| lit(pixel, 1.0))?);
+            written.push(second.write(b, false, |pixel| lit(pixel, emission))?);
             maps.insert(
                 "light".into(),
                 json!({
@@ -397,7 +401,7 @@ impl Flipbook<'_> {
                 }),
             );
         }
-        Ok(json!({
+        let description = json!({
             "creator": concat!("updraft ", env!("CARGO_PKG_VERSION")),
             "scene": scene.name,
             "sheet": grid.size(),
@@ -409,7 +413,8 @@ impl Flipbook<'_> {
             "frames_per_second": self.rate(),
             "metres_across": self.metres(),
             "maps": maps,
-        }))
+        });
+        Ok((written, description))
     }
 
     /// Returns width and height of a frame at the target of the camera \[m\].

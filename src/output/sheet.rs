@@ -6,7 +6,7 @@ use std::path::Path;
 use half::f16;
 
 use super::OutputError;
-use super::whole::{self, Existing};
+use super::whole::{self, Aside};
 use crate::room::{self, NoRoom};
 
 /// Arrangement of the frames on a sheet.
@@ -64,20 +64,19 @@ impl Sheet {
         self.pixels.iter().map(|pixel| pixel[channel].to_f32().abs()).fold(0.0, f32::max)
     }
 
-    /// Writes the sheet as a PNG of RGBA bytes. `encode` turns a pixel into numbers from 0 to 1. `srgb` tells
-    /// that these are colours, not data.
+    /// Writes the sheet as a PNG of RGBA bytes, under a temporary name until it is kept. `encode` turns a pixel into
+    /// numbers from 0 to 1. `srgb` tells that these are colours, not data.
     pub fn write(
         &self,
         path: &Path,
-        existing: Existing,
         srgb: bool,
         encode: impl Fn([f32; 4]) -> [f32; 4],
-    ) -> Result<(), OutputError> {
+    ) -> Result<Aside, OutputError> {
         let [width, height] = self.grid.size();
         let bytes = |pixel: &[f16; 4]| {
             encode(pixel.map(f16::to_f32)).map(|x| (x.clamp(0.0, 1.0) * 255.0).round() as u8)
         };
-        whole::write_over(path, existing, |file| {
+        whole::fill_aside(path, |file| {
             let mut encoder = png::Encoder::new(file, width, height);
             encoder.set_color(png::ColorType::Rgba);
             encoder.set_depth(png::BitDepth::Eight);
@@ -99,6 +98,7 @@ impl Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::whole::Existing;
 
     #[test]
     fn frames_lie_in_rows_from_the_upper_left() {
@@ -109,7 +109,8 @@ mod tests {
             sheet.put(n, (0..6).map(|at| [n as f32, at as f32, 0.0, 1.0]));
         }
         assert_eq!((sheet.greatest(0), sheet.greatest(1)), (3.0, 5.0));
-        sheet.write(&path, Existing::Replace, false, |[n, at, z, a]| [n / 3.0, at / 5.0, z, a]).unwrap();
+        let written = sheet.write(&path, false, |[n, at, z, a]| [n / 3.0, at / 5.0, z, a]).unwrap();
+        written.keep(Existing::Replace).unwrap();
         let file = io::BufReader::new(std::fs::File::open(&path).unwrap());
         let mut reader = png::Decoder::new(file).read_info().unwrap();
         let mut data = vec![0; reader.output_buffer_size().unwrap()];

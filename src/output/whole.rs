@@ -157,9 +157,18 @@ pub fn write_over(
     existing: Existing,
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), OutputError> {
+    fill_aside(path, fill)?.keep(existing)
+}
+
+/// Writes the output of `fill` under the temporary name of `path`. Files that belong together get their names when all are
+/// written.
+pub fn fill_aside(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<Aside, OutputError> {
     let aside = Aside::of(path);
     fill_file(aside.meanwhile(), fill).map_err(|source| aside.error(source))?;
-    aside.keep(existing)
+    Ok(aside)
 }
 
 /// Waits until the file at `path` is on the disk. It is opened for writing: Windows flushes no other files.
