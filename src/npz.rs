@@ -70,7 +70,7 @@ pub fn write_with(
     let mut zip = begin(file, numbers, about)?;
     for (name, array) in arrays {
         let write = |put: &mut dyn FnMut(&[f32]) -> io::Result<()>| put(&array.values);
-        write_array(&mut zip, name, array.shape, Count::Full, write)?;
+        write_array(&mut zip, name, array.shape, write)?;
     }
     zip.finish()?;
     Ok(())
@@ -93,6 +93,9 @@ fn begin<W: Write + Seek>(file: W, numbers: &[(&str, f64)], about: &str) -> io::
 
 /// Writes as [`write_with`] does, with `arrays` whose values come piece by piece: `values(put)`, called for
 /// one array after another, calls `put` with its values, x fastest.
+///
+/// # Errors
+/// Those of [`write()`]; an array that is given no values is one of them.
 pub fn write_pieces(
     file: impl Write + Seek,
     numbers: &[(&str, f64)],
@@ -102,19 +105,10 @@ pub fn write_pieces(
 ) -> io::Result<()> {
     let mut zip = begin(file, numbers, about)?;
     for &(name, shape) in arrays {
-        write_array(&mut zip, name, shape, Count::FullOrNone, &mut values)?;
+        write_array(&mut zip, name, shape, &mut values)?;
     }
     zip.finish()?;
     Ok(())
-}
-
-/// Valid numbers of values of an array.
-#[derive(Clone, Copy, PartialEq)]
-enum Count {
-    /// Those of its shape.
-    Full,
-    /// Those of its shape, or none on a rank whose file is discarded.
-    FullOrNone,
 }
 
 /// Writes an array of `shape`, whose `values` call their argument with one piece after another.
@@ -122,7 +116,6 @@ fn write_array<W: Write + Seek>(
     zip: &mut ZipWriter<W>,
     name: &str,
     shape: [usize; 3],
-    valid: Count,
     values: impl FnOnce(&mut dyn FnMut(&[f32]) -> io::Result<()>) -> io::Result<()>,
 ) -> io::Result<()> {
     let wanted = shape.iter().try_fold(1, |product: usize, n| product.checked_mul(*n));
@@ -146,7 +139,7 @@ fn write_array<W: Write + Seek>(
         }
         Ok(())
     })?;
-    if Some(count) != wanted && (valid == Count::Full || count > 0) {
+    if Some(count) != wanted {
         let what = format!(
             "`{name}` has {count} values and the shape {shape:?}; give as many values as the shape has"
         );

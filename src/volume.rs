@@ -542,7 +542,7 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
     let h = solver.config().smoke_h().into();
     let corner = solver.config().corner().map(f64::from);
     let [nx, ny, nz] = layout.dims.array();
-    vti::write(file, ([nx, ny, nz], h, corner), solver.stats().time, &heads, |array, put| {
+    let planes = |array: usize, put: &mut dyn FnMut(&[f32]) -> io::Result<()>| {
         let (_, components, value) = &arrays[array];
         let mut plane = vec![0.0; nx * ny * components];
         // Messages are exchanged even after an error of the file, because other ranks wait for them.
@@ -560,7 +560,11 @@ pub fn write_vti(file: impl Write, solver: &Solver, fields: &[Field]) -> io::Res
             });
         }
         result
-    })
+    };
+    match solver.is_first_rank() {
+        true => vti::write(file, ([nx, ny, nz], h, corner), solver.stats().time, &heads, planes),
+        false => (0..arrays.len()).try_for_each(|array| planes(array, &mut |_| Ok(()))),
+    }
 }
 
 #[cfg(test)]

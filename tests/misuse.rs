@@ -457,6 +457,10 @@ mod files {
         };
         image([2; 3], 8).unwrap();
         refused(image([2; 3], 3), "`x` has 3 values");
+        refused(image([2; 3], 0), "`x` has 0 values");
+        let none = |_: &mut dyn FnMut(&[f32]) -> std::io::Result<()>| Ok(());
+        let pieces = npz::write_pieces(Cursor::new(vec![]), &[], "", &[("x", [2; 3])], none);
+        refused(pieces, "`x` has 0 values");
         refused(image([2; 3], 9), "`x` has 9 values");
         refused(image([usize::MAX, 2, 2], 8), "too large");
     }

@@ -15,7 +15,7 @@ pub struct Array<'a> {
 ///
 /// # Errors
 /// Those of `file` and of `fill`, and [`InvalidInput`](io::ErrorKind::InvalidInput) for arrays that `fill` gives too few or too many
-/// values, or that are too large; `file` is no image then. A rank whose file is discarded may give none at all.
+/// values, or that are too large; `file` is no image then.
 pub fn write(
     mut file: impl Write,
     (cells, h, corner): ([usize; 3], f64, [f64; 3]),
@@ -69,7 +69,7 @@ pub fn write(
             raw.extend(values.iter().flat_map(|x| x.to_le_bytes()));
             file.write_all(&raw)
         })?;
-        if Some(count) != wanted(array) && count > 0 {
+        if Some(count) != wanted(array) {
             let (name, components) = (array.name, array.components);
             return Err(invalid(format!(
                 "`{name}` has {count} values; {cells:?} cells with {components} each need {}",
