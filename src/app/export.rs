@@ -306,12 +306,10 @@ impl Sink {
                 let plain = Look::default();
                 let look = job.looks.get(job.side as usize).unwrap_or(&plain);
                 let options = VdbOptions::of(look, Up::Y, true);
-                let path = pattern.path(number);
-                if path.exists() {
-                    return Err(format!("{} already exists; choose another name", path.display()));
-                }
                 let snapshot = of_side(snapshot, job.side);
-                whole::write(&path, |file| volume::write_vdb_snapshot(file, snapshot, frame, options))
+                whole::write_over(&pattern.path(number), Existing::Keep, |file| {
+                    volume::write_vdb_snapshot(file, snapshot, frame, options)
+                })
             }
             Self::Files(pattern) => {
                 let image = picture(job, renderer, snapshot, job.size)?;

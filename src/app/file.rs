@@ -118,7 +118,7 @@ pub(super) fn save(
     } else {
         path.to_owned()
     };
-    whole::write(&file, |file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())?;
+    whole::write_durably(&file, |file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())?;
     Ok(SceneFile { scene: running.clone(), path: path.to_owned(), text })
 }
 

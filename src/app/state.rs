@@ -2,6 +2,7 @@
 //! sleeping. Written only on request.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use super::model::{Dialog, PathForm, Purpose};
 use super::session::Session;
 use super::settings::Side;
+use crate::output::whole;
 use crate::parameter::{self, Holder, Parameter, Value};
 use crate::render::Mode;
 use crate::snapshot::{BRICK, Snapshot};
@@ -138,11 +140,9 @@ impl StateFile {
         if text == self.last {
             return;
         }
-        let aside = self.path.with_extension("part");
-        let written = std::fs::write(&aside, &text).and_then(|()| std::fs::rename(&aside, &self.path));
-        match written {
+        match whole::write(&self.path, |file| file.write_all(text.as_bytes())) {
             Ok(()) => self.last = text,
-            Err(error) => tracing::warn!("cannot write the state to {}: {error}", self.path.display()),
+            Err(error) => tracing::warn!("{error}"),
         }
     }
 }

@@ -160,6 +160,16 @@ pub fn write_over(
     fill_aside(path, fill)?.keep(existing)
 }
 
+/// Replaces `path` as [`write()`] does, after its contents are on the disk. Some systems report a full disk only then.
+pub fn write_durably(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), OutputError> {
+    let aside = fill_aside(path, fill)?;
+    sync(aside.meanwhile()).map_err(|source| aside.error(source))?;
+    aside.keep(Existing::Replace)
+}
+
 /// Writes the output of `fill` under the temporary name of `path`. Files that belong together get their names when all are
 /// written.
 pub fn fill_aside(
