@@ -1,6 +1,6 @@
-//! A line at the foot of the view: the last event, or a hint.
+//! A line at the foot of the view: the last event, or a hint. It makes room for tooltips.
 
-use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, RichText};
+use egui::{Align2, Area, Color32, Context, Frame, Id, Margin, Order, Rect, RichText, Vec2};
 
 use super::theme;
 use crate::app::model::{Model, Readout};
@@ -13,6 +13,8 @@ const WIDTH: f32 = 560.0;
 const CORNER: [f32; 2] = [152.0, 92.0];
 /// Width of a view below which the line stands above that corner, not beside it \[pt\].
 const NARROW: f32 = 480.0;
+/// Gap between the line and a tooltip below it \[pt\].
+const GAP: f32 = 6.0;
 
 pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
     let Some((text, color)) = line(model, readout) else {
@@ -27,14 +29,38 @@ pub(super) fn show(ctx: &Context, model: &Model, readout: &Readout) {
         _ if view.x < NARROW => [14.0, CORNER[1]],
         _ => [CORNER[0], 14.0],
     };
-    let anchor = egui::vec2(right, -up - below);
-    Area::new(Id::new("notice")).anchor(Align2::LEFT_BOTTOM, anchor).interactable(false).show(ctx, |ui| {
+    let id = Id::new("notice");
+    let up = up + below;
+    let anchor = egui::vec2(right, -up - room_for_tooltips(ctx, id, [right, up]));
+    Area::new(id).anchor(Align2::LEFT_BOTTOM, anchor).interactable(false).show(ctx, |ui| {
         let frame = Frame::new().fill(Color32::from_black_alpha(150)).inner_margin(Margin::symmetric(10, 5));
         frame.corner_radius(5).show(ui, |ui| {
             ui.set_max_width(WIDTH.min(view.x - right - 46.0));
             ui.label(RichText::new(text).color(color));
         });
     });
+}
+
+/// Returns how much higher the line has to stand so that no tooltip covers it \[pt\]; `[right, up]` is its corner
+/// without tooltips, from the lower left of the window.
+fn room_for_tooltips(ctx: &Context, id: Id, [right, up]: [f32; 2]) -> f32 {
+    let tooltips = ctx.memory(|memory| {
+        let layers = memory.areas().visible_layer_ids().into_iter();
+        let layers = layers.filter(|layer| layer.order == Order::Tooltip);
+        layers.filter_map(|layer| memory.area_rect(layer.id)).collect::<Vec<_>>()
+    });
+    // The size of the last frame: egui lays out an area and its anchor in one pass.
+    let Some(last) = ctx.memory(|memory| memory.area_rect(id)) else { return 0.0 };
+    let foot = ctx.content_rect().left_bottom() + egui::vec2(right, -up);
+    let place = Rect::from_min_size(foot - egui::vec2(0.0, last.height()), last.size());
+    let covering = tooltips.iter().filter(|tooltip| tooltip.intersects(place.expand(GAP)));
+    let Some(top) = covering.map(|tooltip| tooltip.top()).reduce(f32::min) else { return 0.0 };
+    // A tooltip counts for one frame after it is gone.
+    if ctx.input(|input| input.pointer.delta() != Vec2::ZERO) {
+        ctx.request_repaint();
+    }
+    let most = (place.top() - ctx.content_rect().top()).max(0.0);
+    (foot.y - top + GAP).clamp(0.0, most)
 }
 
 fn line(model: &Model, readout: &Readout) -> Option<(String, Color32)> {

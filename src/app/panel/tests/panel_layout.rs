@@ -28,6 +28,36 @@ fn the_timeline_keeps_its_buttons_in_a_small_window() {
     }
 }
 
+/// The last event stays in sight while the mouse rests on the timeline: its tooltip covered the line.
+#[test]
+fn the_tooltip_of_the_timeline_does_not_cover_the_notice() {
+    for (width, height) in [(1200.0, 720.0), (760.0, 480.0)] {
+        let mut rig = sized(width, height);
+        rig.model.playback.range = [0, 120];
+        rig.readout.notice = Some("Undo: stroke".into());
+        (0..3).for_each(|_| drop(rig.show([])));
+        let find = |rig: &Rig, part: &str| {
+            let found = rig.texts.iter().find(|(text, _)| text.contains(part));
+            found.unwrap_or_else(|| panic!("no text {part:?} at {width}×{height}")).1
+        };
+        let before = find(&rig, "Undo: stroke");
+        let slider = rig.place("timeline");
+        rig.show([Event::PointerMoved(slider.left_center() + vec2(20.0, 0.0))]);
+        (0..20).for_each(|_| drop(rig.show([])));
+        let (notice, tooltip) = (find(&rig, "Undo: stroke"), find(&rig, "Drag to look back"));
+        // In a narrow view the line stands above the corner with the axes already.
+        assert!(
+            tooltip.intersects(before) || width < 800.0,
+            "the tooltip is where the line was: {tooltip:?} {before:?}"
+        );
+        assert!(!tooltip.intersects(notice), "{tooltip:?} covers {notice:?} at {width}×{height}");
+        assert!(notice.top() >= 0.0, "{notice:?} at {width}×{height}");
+        rig.show([Event::PointerMoved(pos2(200.0, 40.0))]);
+        (0..3).for_each(|_| drop(rig.show([])));
+        assert_eq!(find(&rig, "Undo: stroke"), before, "it comes back");
+    }
+}
+
 #[test]
 fn the_help_is_not_cut_in_a_small_window() {
     for (width, height) in [(480.0, 320.0), (640.0, 480.0), (1200.0, 600.0)] {
