@@ -298,7 +298,11 @@ fn solids(scene: &Scene) -> String {
     }
     let all: Vec<String> = scene.solids.iter().map(solid).collect();
     let no_air = if scene.has_no_air() { "; they fill the box: no air is left" } else { "" };
-    format!("{}: {}{no_air}", all.len(), all.join("; "))
+    let unresolved = scene.unresolved_solids().into_iter();
+    let unresolved: String = unresolved
+        .map(|solid| format!("; {solid} is thinner than a cell along two axes: the air may flow through it"))
+        .collect();
+    format!("{}: {}{no_air}{unresolved}", all.len(), all.join("; "))
 }
 
 fn solid(solid: &Solid) -> String {
@@ -380,5 +384,25 @@ mod tests {
         assert!(told(&(half(0.4, 0.8) + &half(1.2, 0.8))).contains(no_air), "two that fill it together");
         assert!(!told(&half(0.4, 0.8)).contains(no_air));
         assert!(!told("").contains(no_air));
+    }
+
+    /// A rod between the corners and centres of the cells was there in the picture alone.
+    #[test]
+    fn solids_that_the_grid_does_not_resolve_are_told() {
+        let told = |size: [f32; 3], more: &str| {
+            let text = format!(
+                "[domain]\ncells = [16, 16, 16]\nvoxel = 0.1\n{more}\n\
+                 [[solid]]\nshape.sphere.radius = 0.3\nposition = [0.8, 0.8, 0.8]\n\
+                 [[solid]]\nshape.box.size = {size:?}\nposition = [0.8, 0.33, 0.33]\n"
+            );
+            super::solids(&Scene::parse("s.toml", &text).unwrap())
+        };
+        let thin = "; solid.1 is thinner than a cell along two axes: the air may flow through it";
+        let rod = [1.2, 0.04, 0.06];
+        assert!(told(rod, "").ends_with(thin), "{}", told(rod, ""));
+        assert!(told([0.09; 3], "").ends_with(thin));
+        assert!(!told([1.2, 0.001, 0.4], "").contains("thinner"), "a plate closes faces");
+        assert!(!told([1.2, 0.1, 0.1], "").contains("thinner"));
+        assert!(!told(rod, "detail = 2").contains("thinner"), "the finer cells see it");
     }
 }

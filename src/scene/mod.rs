@@ -9,7 +9,7 @@ use crate::comm::Comm;
 use crate::field::Field;
 use crate::foreign;
 use crate::parameter::{SideName, Worded};
-use crate::solver::{SolidPose, Solver};
+use crate::solver::{Solid, SolidPose, Solver};
 
 pub mod builtin;
 mod camera_path;
@@ -133,6 +133,19 @@ impl Scene {
         buried.map(|(name, _)| name).collect()
     }
 
+    /// Returns the solids that are thinner than a cell along two of their axes. A plate closes faces of the grid at any thickness;
+    /// a rod or a grain may lie between all corners and centres of the cells, and the air flows through it.
+    pub fn unresolved_solids(&self) -> Vec<String> {
+        let is_thin = |solid: &Solid| {
+            let [low, high] = solid.shape.bounds();
+            let mut edges = [0, 1, 2].map(|a| solid.scale * (high[a] - low[a]));
+            edges.sort_by(f32::total_cmp);
+            edges[1] < self.config.smoke_h()
+        };
+        let thin = self.solids.iter().enumerate().filter(|(_, solid)| is_thin(solid));
+        thin.map(|(n, _)| format!("solid.{n}")).collect()
+    }
+
     /// Returns whether solids fill the whole box at the start: the centres of all cells lie in one.
     pub fn has_no_air(&self) -> bool {
         let (dims, h) = (self.config.dims.array(), self.config.h);
@@ -197,6 +210,11 @@ impl Scene {
     pub fn solver_on(&self, comm: Option<Arc<dyn Comm>>) -> Result<Solver, SceneError> {
         for shape in self.buried_shapes() {
             tracing::warn!("{shape} lies inside a solid, where nothing comes out; move one of the two");
+        }
+        for solid in self.unresolved_solids() {
+            tracing::warn!(
+                "{solid} is thinner than a cell along two axes, so the air may flow through it; make it thicker, or the cells smaller"
+            );
         }
         if self.has_no_air() {
             tracing::warn!("solids fill the box and no air is left; make one smaller or move it");
