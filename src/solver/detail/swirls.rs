@@ -24,23 +24,27 @@
 //! rounds, and the eye could not follow. Weights are computed only where smoke may arrive; the coordinates
 //! are advected everywhere.
 
-use fearless_simd::f32x4;
-use fearless_simd::prelude::*;
+mod small_scales;
+mod tile_points;
+
 use rayon::prelude::*;
 
+use self::small_scales::{add_up, mark, measure, smooth};
+pub use self::tile_points::Packed;
+use self::tile_points::{TileMap, WeightRule, fill_ghosts, pack_row, widened};
 use super::wavelet_noise::{Recipe, Tile, split_mix};
 use crate::grid::{Faces, GHOST, Layout};
-use crate::simd::{Simd, each_level, greatest};
+use crate::simd::{Simd, each_level};
+use crate::solver::Turbulence;
 use crate::solver::advect;
 use crate::solver::advect::trace;
 use crate::solver::sides::GhostRules;
-use crate::solver::solids::{Obstacles, SOLID};
+use crate::solver::solids::Obstacles;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::archive::{Archive, Saved, StateError};
 use crate::solver::storage::cells::Cells;
 use crate::solver::storage::halt::Halt;
 use crate::solver::storage::row_passes;
-use crate::solver::{BoundaryCondition, Turbulence};
 
 /// Generations of coordinates.
 pub const GENERATIONS: usize = 2;
@@ -51,9 +55,6 @@ const TILE: usize = 64;
 /// Speed of the swirls of two to four cells, as a share of a, that continues the spectrum of the velocity
 /// (`a_strength_of_one_continues_the_spectrum`).
 const GAIN: f32 = 2.7;
-
-/// Share of the bound of the stretch from which a generation fades.
-const FADES_FROM: f32 = 0.6;
 
 /// Greatest share of a life that may pass in one substep.
 const LONGEST: f64 = 0.125;
@@ -68,12 +69,6 @@ const LEAST: f32 = 1e-3;
 /// Greatest strain of the swirls alone in one substep: the change of velocity from face to face, times Δt/h.
 /// The weights are capped to keep it.
 const STRAINED: f32 = 0.8;
-
-/// Lanes of sums over a row.
-const LANES: usize = 8;
-
-/// A generation at a cell: the place in the tile of its centre, and the weight \[m/s\].
-pub type Packed = [f32; 4];
 
 /// Turbulence of finer smoke.
 pub struct Swirls {
@@ -464,237 +459,11 @@ fn subtract_kernel<S: Simd>(_: S, back: &[[f32; 4]], out: &mut [[f32; 4]]) {
     }
 }
 
-each_level! { fn measure(layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = measure_kernel; }
-
-/// For each cell of a row: the squared speed of the velocity minus its mean over 3³ cells, and the squared
-/// gradient of the velocity, per cell. In a flow without divergence the mean of the latter is that of the
-/// squared strain 2 S:S.
-#[inline(always)]
-fn measure_kernel<S: Simd>(s: S, layout: Layout, centers: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
-    let rows = neighbors(layout, centers, at, out.len());
-    let half = f32x4::splat(s, 0.5);
-    let mut columns = [weighted_sum(s, &rows, 0), weighted_sum(s, &rows, 1)];
-    for (i, out) in out.iter_mut().enumerate() {
-        let [low, middle] = columns;
-        let high = weighted_sum(s, &rows, i + 2);
-        let removed = load(s, &rows[4][i + 1]) - binomial_mean(s, [low, middle, high]);
-        columns = [middle, high];
-        let ends = [
-            [&rows[4][i], &rows[4][i + 2]],
-            [&rows[3][i + 1], &rows[5][i + 1]],
-            [&rows[1][i + 1], &rows[7][i + 1]],
-        ];
-        let mut slopes = f32x4::splat(s, 0.0);
-        for [low, high] in ends {
-            let slope = half * (load(s, high) - load(s, low));
-            slopes = slope.mul_add(slope, slopes);
-        }
-        let (sharp, slopes): ([f32; 4], [f32; 4]) = ((removed * removed).into(), slopes.into());
-        *out = [sharp[0] + sharp[1] + sharp[2], slopes[0] + slopes[1] + slopes[2], 0.0, 0.0];
-    }
-}
-
-#[inline(always)]
-fn load<S: Simd>(s: S, cell: &[f32; 4]) -> f32x4<S> {
-    f32x4::load_array_ref(s, cell)
-}
-
-/// The nine rows around that at `at`, each with one cell more at both ends.
-#[inline(always)]
-fn neighbors(layout: Layout, cells: &[[f32; 4]], at: usize, n: usize) -> [&[[f32; 4]]; 9] {
-    std::array::from_fn(
-        #[inline(always)]
-        |r| {
-            let first = at + (r % 3) * layout.row + (r / 3) * layout.plane - layout.row - layout.plane - 1;
-            &cells[first..][..n + 2]
-        },
-    )
-}
-
-/// Binomial mean over nine rows.
-#[inline(always)]
-fn weighted_sum<S: Simd>(s: S, rows: &[&[[f32; 4]]; 9], i: usize) -> f32x4<S> {
-    const SHARES: [f32; 3] = [0.25, 0.5, 0.25];
-    let mut sum = f32x4::splat(s, 0.0);
-    for (r, row) in rows.iter().enumerate() {
-        sum = f32x4::splat(s, SHARES[r % 3] * SHARES[r / 3]).mul_add(load(s, &row[i]), sum);
-    }
-    sum
-}
-
-/// Binomial mean over 3³ cells from three of nine rows each.
-#[inline(always)]
-fn binomial_mean<S: Simd>(s: S, [low, middle, high]: [f32x4<S>; 3]) -> f32x4<S> {
-    f32x4::splat(s, 0.25) * (low + high) + f32x4::splat(s, 0.5) * middle
-}
-
-each_level! { fn smooth(layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) = smooth_kernel; }
-
-/// Writes the binomial mean over 3³ cells around each cell of a row. Sums of columns serve three cells each.
-#[inline(always)]
-fn smooth_kernel<S: Simd>(s: S, layout: Layout, cells: &[[f32; 4]], at: usize, out: &mut [[f32; 4]]) {
-    let rows = neighbors(layout, cells, at, out.len());
-    let mut columns = [weighted_sum(s, &rows, 0), weighted_sum(s, &rows, 1)];
-    for (i, out) in out.iter_mut().enumerate() {
-        let [low, middle] = columns;
-        let high = weighted_sum(s, &rows, i + 2);
-        binomial_mean(s, [low, middle, high]).store_array(out);
-        columns = [middle, high];
-    }
-}
-
-/// Marks the cells of solids, and those beside faces that are not wholly open.
-fn mark(layout: Layout, obstacles: &Obstacles, cells: &mut [[f32; 4]]) {
-    let voxels = &obstacles.voxels;
-    let (own, flags) = (layout.own(), &voxels.flags);
-    cells[own.clone()]
-        .par_iter_mut()
-        .zip(&flags[own])
-        .filter(|(_, flags)| **flags & SOLID != 0)
-        .for_each(|(cell, _)| cell[2] = 1.0);
-    for (cuts, stride) in voxels.cuts.faces.iter().zip(layout.strides()) {
-        for cut in cuts {
-            let at = cut.at as usize;
-            cells[at][2] = 1.0;
-            cells[at - stride][2] = 1.0;
-        }
-    }
-}
-
-/// From cells of the velocity to those of the tile.
-#[derive(Clone, Copy)]
-struct TileMap {
-    columns: [[f32; 4]; 3],
-    origin: [f32; 4],
-    /// Index of the first cell.
-    first: [usize; 3],
-}
-
-/// The factors of a weight.
-#[derive(Clone, Copy)]
-struct WeightRule {
-    strength: f32,
-    /// Greatest weight \[m/s\].
-    cap: f32,
-    /// Speed that counts as 0 \[m/s\].
-    least: f32,
-    /// Bound of the stretch.
-    stretch: f32,
-}
-
-fn widened([x, y, z]: [f32; 3]) -> [f32; 4] {
-    [x, y, z, 0.0]
-}
-
 /// The smallest range that contains all non-empty `ranges`.
 fn hull(ranges: impl Iterator<Item = [usize; 2]>) -> [usize; 2] {
     let full = ranges.filter(|[from, to]| from < to);
     let all = full.fold([usize::MAX, 0], |sum, range| [sum[0].min(range[0]), sum[1].max(range[1])]);
     if all[0] < all[1] { all } else { [0; 2] }
-}
-
-each_level! { fn add_up(cells: &[[f32; 4]], sum: &mut [f64; 3]) = add_up_kernel; }
-
-/// Adds the energies of cells, and these times the squared gradients; keeps the greatest energy.
-#[inline(always)]
-fn add_up_kernel<S: Simd>(s: S, cells: &[[f32; 4]], sum: &mut [f64; 3]) {
-    let (mut energy, mut strained, mut most) = ([0.0f32; LANES], [0.0f32; LANES], [0.0f32; LANES]);
-    for chunk in cells.chunks(LANES) {
-        for (l, cell) in chunk.iter().enumerate() {
-            energy[l] += cell[0];
-            strained[l] = s.fma(cell[0], cell[1], strained[l]);
-            most[l] = greatest(cell[0], most[l]);
-        }
-    }
-    let add = |lanes: [f32; LANES]| lanes.iter().map(|&x| f64::from(x)).sum::<f64>();
-    let most = most.into_iter().fold(0.0, f32::max);
-    *sum = [sum[0] + add(energy), sum[1] + add(strained), sum[2].max(most.into())];
-}
-
-each_level! {
-    fn pack_row(
-        layout: Layout, fields: [&[[f32; 4]]; 2], at: usize, place: TileMap, weigh: WeightRule, out: &mut [[f32; 4]],
-    ) = pack_kernel;
-}
-
-#[inline(always)]
-fn pack_kernel<S: Simd>(
-    s: S,
-    layout: Layout,
-    [moved, means]: [&[[f32; 4]]; 2],
-    at: usize,
-    TileMap { columns, origin, first }: TileMap,
-    WeightRule { strength, cap, least, stretch }: WeightRule,
-    out: &mut [[f32; 4]],
-) {
-    let n = out.len();
-    let [row, plane] = [layout.row, layout.plane];
-    let (here, means) = (&moved[at..][..n], &means[at..][..n]);
-    let beside = [1, row, plane].map(
-        #[inline(always)]
-        |stride| [&moved[at - stride..][..n], &moved[at + stride..][..n]],
-    );
-    const UNIT: [[f32; 4]; 3] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
-    let bound = stretch * stretch;
-    let per_fade = 1.0 / (bound * (1.0 - FADES_FROM * FADES_FROM));
-    let (half, origin) = (f32x4::splat(s, 0.5), load(s, &origin));
-    for i in 0..n {
-        let mut squares = f32x4::splat(s, 0.0);
-        for (unit, [low, high]) in UNIT.iter().zip(&beside) {
-            let slope = half.mul_add(load(s, &high[i]) - load(s, &low[i]), load(s, unit));
-            squares = slope.mul_add(slope, squares);
-        }
-        let squares: [f32; 4] = squares.into();
-        let size = squares[0] + squares[1] + squares[2];
-        let fade = ((bound - (size - 2.0)) * per_fade).clamp(0.0, 1.0);
-        let speed = means[i][0].max(0.0).sqrt() - least;
-        let weight = fade * (strength * speed.max(0.0)).min(cap);
-        let mut place = origin;
-        for (a, column) in columns.iter().enumerate() {
-            let x = (first[a] + if a == 0 { i } else { 0 }) as f32 + 0.5 + here[i][a];
-            place = load(s, column).mul_add(f32x4::splat(s, x), place);
-        }
-        let [x, y, z, _]: [f32; 4] = place.into();
-        out[i] = [x, y, z, if means[i][2] == 0.0 { weight } else { 0.0 }];
-    }
-}
-
-/// Fills one layer of ghosts. Points in the tile continue as inside; weights are odd across walls and
-/// inflows.
-fn fill_ghosts(layout: Layout, walls: &GhostRules, columns: [[f32; 3]; 3], cells: &mut [Packed]) {
-    let n = layout.dims.array().map(|n| n as isize);
-    let strides = layout.strides();
-    let own = layout.planes();
-    for axis in 0..3 {
-        if axis == 2 && walls.periodic()[2] {
-            walls.ranks().exchange(layout, [&mut *cells], [1; 2]);
-        }
-        let is_flat = columns[axis] == [0.0; 3];
-        let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
-        for (to, side) in [(-1, 0), (n[axis], 1)] {
-            let (from, sign) = match walls.sides()[axis][side] {
-                BoundaryCondition::Periodic => ((to + n[axis]) % n[axis], 1.0),
-                BoundaryCondition::Open => (to.clamp(0, n[axis] - 1), 1.0),
-                _ => (to.clamp(0, n[axis] - 1), if is_flat { 1.0 } else { -1.0 }),
-            };
-            let by = columns[axis].map(|x| x * (to - from) as f32);
-            // Later axes fill the edges, with the ghosts of earlier ones.
-            let range = |other: usize| if other < axis { -1..n[other] + 1 } else { 0..n[other] };
-            for r in range(c) {
-                for q in range(b) {
-                    let mut place = [0; 3];
-                    (place[axis], place[b], place[c]) = (to, q, r);
-                    if !(own[0]..own[1]).contains(&place[2]) {
-                        continue;
-                    }
-                    let at = layout.at(place[0], place[1], place[2]);
-                    let cell = cells[at.wrapping_add_signed((from - to) * strides[axis] as isize)];
-                    cells[at] = [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2], sign * cell[3]];
-                }
-            }
-        }
-    }
-    walls.ranks().exchange(layout, [cells], [1; 2]);
 }
 
 #[cfg(test)]

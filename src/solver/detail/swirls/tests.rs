@@ -5,9 +5,12 @@ use crate::grid::Dims;
 use crate::solver::detail::potential::{Curl, Memory};
 use crate::solver::detail::prolong::{Prolong, Weights};
 use crate::solver::detail::tests::{bits, config as closed, hot_ball};
+use crate::solver::solids::SOLID;
 use crate::solver::storage::active_bricks::Bricks;
 use crate::solver::storage::halt::Halt;
-use crate::solver::{BoundaryConditions, Config, Integrator, Params, Shape, Smoke, Solid, Solver};
+use crate::solver::{
+    BoundaryCondition, BoundaryConditions, Config, Integrator, Params, Shape, Smoke, Solid, Solver,
+};
 
 const OPEN: BoundaryCondition = BoundaryCondition::Open;
 const CLOSED: BoundaryCondition = BoundaryCondition::Closed;
