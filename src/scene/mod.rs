@@ -310,7 +310,11 @@ fn missing(name: &str) -> SceneError {
 }
 
 #[cfg(test)]
+mod object_tests;
+#[cfg(test)]
 mod refusal_tests;
+#[cfg(test)]
+mod start_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
