@@ -362,6 +362,26 @@ fn a_pale_ball_is_as_bright_as_traced() {
     }
 }
 
+/// Solids that reach through the sides of the box read some cubes there several times. In pictures of files they were once millions of times
+/// too bright.
+#[test]
+fn solids_that_reach_through_the_sides_are_as_bright_as_traced() {
+    let mut snapshot = smoke_in(64, 0.1, 0.0);
+    let beam = SolidShape::Box { size: [0.36, 0.2, 0.24] };
+    snapshot.solids = [[0.5, 0.25, 0.02], [0.04, 0.5, 0.5], [0.5, 0.02, 0.5]]
+        .map(|at| {
+            Solid { rotation: Solid::turn([30.0, 40.0, 0.0]), ..Solid::new(beam.clone(), at) }.pose(0.0, 0.0)
+        })
+        .to_vec();
+    let look = Look { solids: vec![[0.5; 3]; 3], floor: Some([0.5; 3]), paths: 64, ..look() };
+    let [fast, traced] = both(&snapshot, &look);
+    let ratio = mean(&fast, |_, _| true) / mean(&traced, |_, _| true);
+    let [most, most_traced] =
+        [&fast, &traced].map(|picture| picture.iter().map(|p| p[1]).fold(0.0, f32::max));
+    println!("mean {ratio:.3}, greatest {most:.3} and {most_traced:.3}");
+    assert!((ratio - 1.0).abs() < 0.05 && most < 1.2 * most_traced, "{ratio} {most} {most_traced}");
+}
+
 /// A solid typed as `#8a4a3a` shows that colour where it faces the default sun.
 #[test]
 fn a_solid_shows_its_typed_colour() {
