@@ -1,5 +1,7 @@
 //! Compares floor and solids in pictures of the light volume with path tracing.
 
+use std::ops::Range;
+
 use updraft::grid::Dims;
 use updraft::look::{Camera, Emitter, Light, Look, Scattering};
 use updraft::render::{CpuRenderer, Mode, Quality, View};
@@ -87,6 +89,23 @@ fn smoke_that_touches_the_sides_is_lit_through_them() {
         println!("{:?}, {sun_direction:?}, fade {fade}: {ratio:.3}", snapshot.dims);
         assert!((ratio - 1.0).abs() < bound, "{:?}, {sun_direction:?}, fade {fade}: {ratio}", snapshot.dims);
     }
+}
+
+/// Dense smoke fills its box under a sky: light that falls off within the first cells below a side, and the floor beside the box, which that side
+/// hides from a half of the sky and lights. The smoke was once 0.75 of traced, the floor 0.80.
+#[test]
+fn a_box_full_of_dense_smoke_and_the_floor_beside_it_are_as_bright_as_traced() {
+    let full = Snapshot::from_fn(Dims::new([48; 3]).unwrap(), 1.0 / 48.0, |_| [1.0, 0.0, 0.0, 0.0]);
+    let look = Look { sun: [0.0; 3], extinction: 100.0, floor: Some([0.5; 3]), paths: 128, ..look() };
+    let above = Camera::at([2.6, 1.6, 3.4], [0.5, 0.3, 0.5], 26.0);
+    let [fast, traced] = both_from(&above, &full, &look);
+    let sum = |picture: &[[f32; 4]], x: &Range<usize>, y: &Range<usize>| -> f32 {
+        y.clone().flat_map(|j| x.clone().map(move |i| picture[i + 96 * j][1])).sum()
+    };
+    let of = |x: Range<usize>, y: Range<usize>| sum(&fast, &x, &y) / sum(&traced, &x, &y);
+    let [smoke, floor] = [of(40..56, 20..44), of(24..72, 62..71)];
+    println!("smoke {smoke:.3}, floor {floor:.3}");
+    assert!((0.82..1.05).contains(&smoke) && (0.92..1.08).contains(&floor), "{smoke} {floor}");
 }
 
 /// Smoke that scatters back is up to a fifth too bright. With a peak of backward lobes its light once grew
@@ -360,6 +379,26 @@ fn a_pale_ball_is_as_bright_as_traced() {
         println!("albedo {albedo}: dark side {left:.3}, lit side {right:.3}, floor {below:.3}");
         assert!([left, right, below].iter().all(|ratio| (0.94..1.06).contains(ratio)));
     }
+}
+
+/// Solids that reach through the sides of the box read some cubes there several times. In pictures of files they were once millions of times
+/// too bright.
+#[test]
+fn solids_that_reach_through_the_sides_are_as_bright_as_traced() {
+    let mut snapshot = smoke_in(64, 0.1, 0.0);
+    let beam = SolidShape::Box { size: [0.36, 0.2, 0.24] };
+    snapshot.solids = [[0.5, 0.25, 0.02], [0.04, 0.5, 0.5], [0.5, 0.02, 0.5]]
+        .map(|at| {
+            Solid { rotation: Solid::turn([30.0, 40.0, 0.0]), ..Solid::new(beam.clone(), at) }.pose(0.0, 0.0)
+        })
+        .to_vec();
+    let look = Look { solids: vec![[0.5; 3]; 3], floor: Some([0.5; 3]), paths: 64, ..look() };
+    let [fast, traced] = both(&snapshot, &look);
+    let ratio = mean(&fast, |_, _| true) / mean(&traced, |_, _| true);
+    let [most, most_traced] =
+        [&fast, &traced].map(|picture| picture.iter().map(|p| p[1]).fold(0.0, f32::max));
+    println!("mean {ratio:.3}, greatest {most:.3} and {most_traced:.3}");
+    assert!((ratio - 1.0).abs() < 0.05 && most < 1.2 * most_traced, "{ratio} {most} {most_traced}");
 }
 
 /// A solid typed as `#8a4a3a` shows that colour where it faces the default sun.

@@ -2,7 +2,8 @@
 
 use super::camera::away_from_zero;
 use super::exp::exp;
-use super::light::LightVolume;
+use super::floor_grid::FloorGrid;
+use super::light::{LightVolume, SmokySides};
 use super::medium::Medium;
 use super::trilinear::lerp;
 use crate::grid::Dims;
@@ -26,6 +27,8 @@ pub(super) struct FloorNodes<'a> {
     light: &'a LightVolume,
     medium: &'a Medium,
     columns: Columns,
+    /// Sides of the box that smoke reaches, and the radiance beside them, where they hide light and send it; `None` without any.
+    beside: Option<(SmokySides, FloorGrid)>,
     /// Bounding box of what may cast a shadow \[m\].
     pub clouds: [[f32; 3]; 2],
     extent: [f32; 3],
@@ -48,12 +51,25 @@ pub(super) struct Row {
 impl<'a> FloorNodes<'a> {
     pub fn new(light: &'a LightVolume, medium: &'a Medium) -> Self {
         let (dims, edge, radiance) = columns(light, medium);
+        let extent = light.extent();
+        let beside = light.smoky_sides().map(|sides| {
+            let reach = AROUND * extent[0].max(extent[2]);
+            let (lo, hi) = ([-reach; 2], [extent[0] + reach, extent[2] + reach]);
+            let open = open_sky(medium);
+            let seen = |p: [f32; 3]| {
+                let change = sides.on_floor(p);
+                std::array::from_fn(|c| open[c] + change[c])
+            };
+            let grid = FloorGrid::cast(&seen, lo, hi, [edge; 2]);
+            (sides, grid)
+        });
         Self {
             light,
             medium,
             columns: Columns { dims, edge, radiance },
+            beside,
             clouds: clouds(light),
-            extent: light.extent(),
+            extent,
             open: open_sky(medium),
             inverse: medium.sun_direction.map(|x| 1.0 / away_from_zero(x)),
         }
@@ -82,6 +98,14 @@ impl<'a> FloorNodes<'a> {
             if changed > 0.0 {
                 let near = sky.at(nearest_x);
                 (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
+                if let Some((sides, grid)) =
+                    self.beside.as_ref().filter(|(sides, _)| !sides.contain(x, row.z))
+                {
+                    let takes = sides.takes(x, row.z);
+                    let kept = (2.0 - 2.0 * away / AROUND).min(1.0);
+                    let seen = lerp(self.open, grid.sample(x, row.z), kept).map(|x| x.max(0.0));
+                    other = lerp(other, seen, takes);
+                }
             }
             let p = [x, 0.0, row.z];
             let [near, far] = self.within(clouds, x);

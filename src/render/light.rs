@@ -40,6 +40,7 @@ mod outside_rays;
 mod read_cells;
 mod received;
 mod seen_blocks;
+mod sent_sideways;
 mod sharpened;
 mod spline_rays;
 mod sun;
@@ -77,6 +78,7 @@ use ordinates::{Moments, OnFloor, Outside, Sources};
 use outside_rays::OutsideRays;
 #[cfg(feature = "viewer")]
 pub(super) use received::OFF;
+pub(super) use sent_sideways::SmokySides;
 use spline_rays::{SplineField, parallel_depths};
 pub(super) use sun::{root, squared};
 use within::Within;

@@ -27,7 +27,7 @@ const CLOSE: usize = 4;
 
 /// A place of a surface, and the light that it reads.
 struct Reading {
-    /// Cubes and their weights.
+    /// Cubes and their weights. Only one entry of a cube has weight.
     cubes: [(usize, f32); 27],
     normal: [f32; 3],
     /// Irradiance / π that the moments lack.
@@ -80,7 +80,8 @@ impl LightVolume {
         let (dims, edge) = (self.surface_cubes().0, self.mixture.per_surface_cube());
         let (fine, normal) = (self.mixture.dims, wall.normal);
         let at = std::array::from_fn(|a| wall.place[a] / edge as f32 - 0.5 + OFF * normal[a]);
-        let cubes = spline_cells(dims, at);
+        let mut cubes = spline_cells(dims, at);
+        merge(&mut cubes);
         // What the moments make of the radiance of each ordinate that leads off the surface.
         let shares = ordinates.map(|ordinate| {
             let away: f32 = (0..3).map(|a| normal[a] * ordinate.direction[a]).sum();
@@ -124,6 +125,17 @@ impl LightVolume {
             });
             matches!(at, [Some(i), Some(j), Some(k)] if self.filled[dims.index(i, j, k)] >= 0.5)
         })
+    }
+}
+
+/// Gives all weight of a cube that occurs several times, as those at a side of the box do, to its first entry.
+fn merge(cubes: &mut [(usize, f32)]) {
+    for n in 1..cubes.len() {
+        let (earlier, later) = cubes.split_at_mut(n);
+        let (cube, weight) = &mut later[0];
+        if let Some((_, sum)) = earlier.iter_mut().find(|(earlier, _)| earlier == cube) {
+            *sum += std::mem::take(weight);
+        }
     }
 }
 

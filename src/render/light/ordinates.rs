@@ -334,6 +334,17 @@ impl Solver {
         })
     }
 
+    /// Radiance of one colour that comes in along each direction, apart from that of the floor.
+    pub fn inflow(&self, channel: usize) -> &[f32; DIRECTIONS] {
+        &self.colors[channel][0].inflow
+    }
+
+    /// Radiance of one colour of the floor below each cube of a row along x, the k-th along z; `None` without a floor.
+    pub fn floor_below(&self, channel: usize, k: usize) -> Option<&[f32]> {
+        let width = self.grids[0].dims.nx + 2;
+        Some(&self.colors[channel][0].floor.get(k * width..(k + 1) * width)?[1..])
+    }
+
     /// Computes the radiance that the cubes send by themselves.
     pub fn send(&mut self, medium: &MediumCubes, sources: &Sources, outside: &Outside, out: &mut [Sent; 3]) {
         levels::resize(&mut self.grids, medium, false);

@@ -12,6 +12,7 @@ use super::ordinates::DIRECTIONS;
 use super::ordinates::phase::{OnOrdinates, cut_phase, ordinates};
 use super::sharpened::{Across, Sharpened};
 use super::{LightVolume, Mixture, root};
+use crate::grid::Dims;
 use crate::render::medium::{MOST, Medium};
 use crate::render::trilinear::trilinear;
 use crate::simd::halves::narrow;
@@ -38,7 +39,7 @@ impl LightVolume {
         out.resize(points.cells(), [f16::ZERO; 4]);
         let once = self.outside_rays.as_ref().map(|rays| self.once_from_outside(rays, eye, medium, splines));
         let (mut cubes, roots) = (self.values_at_cubes(eye, medium), self.roots(splines));
-        let dims = self.mixture.dims;
+        let dims = with_border(self.mixture.dims);
         // Interpolated between cubes, means would be blurred as the densities of cells are. The nested grid has factors on them as they are.
         if splines && self.cubes.linear && !self.within.is_refined() {
             for c in 0..3 {
@@ -47,7 +48,7 @@ impl LightVolume {
             }
         }
         let near = |a: usize, n: usize| {
-            let at = (n as f32 - 0.5) * self.spacing / self.mixture.h - 0.5;
+            let at = (n as f32 - 0.5) * self.spacing / self.mixture.h + 0.5;
             let at = at.clamp(0.0, (dims.array()[a] - 1) as f32);
             let low = at as usize;
             (low, (low + 1).min(dims.array()[a] - 1), at - low as f32)
@@ -116,50 +117,125 @@ impl LightVolume {
         CUBES.set(cubes);
     }
 
-    /// The values of each cube, towards an eye. The radiance is ∑ w p(Ω·Ω′) L(Ω′) over the ordinates.
+    /// The values of each cube, and of those in a [border](with_border), towards an eye. The radiance is ∑ w p(Ω·Ω′) L(Ω′) over the ordinates.
+    ///
+    /// Dense smoke at a side of the box takes light that comes in within a fraction of a cube. In a border, light comes in as the sky
+    /// and the floor send it, and goes out as that of the cube beside it.
     fn values_at_cubes(&self, eye: [f32; 3], medium: &Medium) -> Vec<Values> {
-        let Mixture { dims, h, .. } = self.mixture;
-        let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
+        let (dims, padded) = (self.mixture.dims, with_border(self.mixture.dims));
         let sun_phase = cut_phase(medium, medium.sun_direction.map(|x| -x));
-        let by_rays = self.outside_rays.is_some();
+        let near_sides = self.sides_near_smoke();
         let mut all = CUBES.take();
         all.clear();
-        all.resize(dims.cells(), [0.0; VALUES]);
-        let rows = all.par_chunks_mut(dims.nx).enumerate().with_min_len(64);
-        rows.for_each_init(Cubes::default, |cubes, (row, values)| {
-            let wanted = |i: usize| self.solver.wanted(i, row);
-            for (n, values) in values.chunks_mut(CHUNK).enumerate() {
-                let first = n * CHUNK;
-                if !(first..first + values.len()).any(wanted) {
-                    continue;
+        all.resize(padded.cells(), [0.0; VALUES]);
+        let rows = all.par_chunks_mut(padded.nx).enumerate().with_min_len(64);
+        let scratch = || (Cubes::default(), Box::new([[[0.0; CHUNK]; DIRECTIONS]; 3]));
+        rows.for_each_init(scratch, |(cubes, in_border), (padded_row, values)| {
+            let places = [padded_row % padded.ny, padded_row / padded.ny];
+            let [side_y, side_z] = [beyond(places[0], dims.ny), beyond(places[1], dims.nz)];
+            let [j, k] = [inside(places[0], dims.ny), inside(places[1], dims.nz)];
+            if !(near_sides.counts(1, side_y) && near_sides.counts(2, side_z)) {
+                return;
+            }
+            let row = j + k * dims.ny;
+            let mut fill = |first: usize, side_x: i32, values: &mut [Values]| {
+                let place = [first, j, k];
+                let sides = [side_x, side_y, side_z];
+                if !(first..first + values.len()).any(|i| self.solver.wanted(i, row)) {
+                    return;
                 }
                 let radiance = [0, 1, 2].map(|channel| {
                     self.solver.radiance(channel, row).map(|radiance| &radiance[first..][..values.len()])
                 });
-                let [y, z] = [row % dims.ny, row / dims.ny].map(|n| (n as f32 + 0.5) * h);
-                let way =
-                    Way { first: eye[0] - (first as f32 + 0.5) * h, step: -h, y: eye[1] - y, z: eye[2] - z };
-                look_at(cubes, &radiance, &sun_phase, medium, &way);
-                let cube = row * dims.nx + first;
-                let [red, green, blue] =
-                    self.cubes.albedo.each_ref().map(|albedo| &albedo[cube..][..values.len()]);
-                if by_rays {
-                    cubes.sent = [[0.0; CHUNK]; 3];
+                if sides == [0; 3] {
+                    self.fill_values((place, sides), (eye, medium, &sun_phase), &radiance, cubes, values);
+                    return;
                 }
-                for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
-                    let [r, g, b] = [0, 1, 2].map(|c| cubes.sent[c][n]);
-                    let [of_r, of_g, of_b] = [red[n], green[n], blue[n]].map(|albedo| 1.0 - albedo * forward);
-                    *values = [r, g, b, of_r, of_g, of_b, cubes.rest[n], cubes.cosine[n]];
-                }
-                if self.within.shines {
-                    for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
-                        let own = self.within_towards(cube + n, way.from(n), medium);
-                        (0..3).for_each(|c| values[c] += own[c]);
-                    }
+                self.enter(place, sides, &radiance, in_border);
+                let radiance =
+                    in_border.each_ref().map(|all| all.each_ref().map(|lane| &lane[..values.len()]));
+                self.fill_values((place, sides), (eye, medium, &sun_phase), &radiance, cubes, values);
+            };
+            let (first, rest) = values.split_at_mut(1);
+            let (within, last) = rest.split_at_mut(dims.nx);
+            for (n, values) in within.chunks_mut(CHUNK).enumerate() {
+                fill(n * CHUNK, 0, values);
+            }
+            for (i, side, values) in [(0, -1, first), (dims.nx - 1, 1, last)] {
+                if near_sides.counts(0, side) {
+                    fill(i, side, values);
                 }
             }
         });
         all
+    }
+
+    /// The values of cubes in a row from one on, beyond `sides` of the box, with the radiance there.
+    fn fill_values(
+        &self,
+        (place, sides): ([usize; 3], [i32; 3]),
+        (eye, medium, sun_phase): ([f32; 3], &Medium, &[f32; DIRECTIONS]),
+        radiance: &[[&[f32]; DIRECTIONS]; 3],
+        cubes: &mut Cubes,
+        values: &mut [Values],
+    ) {
+        let Mixture { dims, h, .. } = self.mixture;
+        let forward = if medium.scattering { medium.scaled_phase().forward } else { 0.0 };
+        let [first, j, k] = place;
+        let row = j + k * dims.ny;
+        let wanted = |i: usize| self.solver.wanted(i, row);
+        let [x, y, z] = std::array::from_fn(|a| (place[a] as f32 + 0.5 + sides[a] as f32) * h);
+        let way = Way { first: eye[0] - x, step: -h, y: eye[1] - y, z: eye[2] - z };
+        look_at(cubes, radiance, sun_phase, medium, &way);
+        let cube = row * dims.nx + first;
+        let [red, green, blue] = self.cubes.albedo.each_ref().map(|albedo| &albedo[cube..][..values.len()]);
+        if self.outside_rays.is_some() {
+            cubes.sent = [[0.0; CHUNK]; 3];
+        }
+        for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
+            let [r, g, b] = [0, 1, 2].map(|c| cubes.sent[c][n]);
+            let [of_r, of_g, of_b] = [red[n], green[n], blue[n]].map(|albedo| 1.0 - albedo * forward);
+            *values = [r, g, b, of_r, of_g, of_b, cubes.rest[n], cubes.cosine[n]];
+        }
+        if self.within.shines {
+            for (n, values) in values.iter_mut().enumerate().filter(|(n, _)| wanted(first + n)) {
+                let own = self.within_towards(cube + n, way.from(n), medium);
+                (0..3).for_each(|c| values[c] += own[c]);
+            }
+        }
+    }
+
+    /// Radiance beyond `sides` of the box: that which comes in, and that of the cubes there which goes out.
+    fn enter(
+        &self,
+        [first, _, k]: [usize; 3],
+        sides: [i32; 3],
+        radiance: &[[&[f32]; DIRECTIONS]; 3],
+        out: &mut [[Lane; DIRECTIONS]; 3],
+    ) {
+        let ordinates = ordinates();
+        for (c, out) in out.iter_mut().enumerate() {
+            let inflow = self.solver.inflow(c);
+            let floor = self.solver.floor_below(c, k).filter(|_| sides == [0, -1, 0]);
+            for (n, lane) in out.iter_mut().enumerate() {
+                let from = radiance[c][n];
+                let comes_in = (0..3).any(|a| sides[a] as f32 * ordinates[n].direction[a] < -1e-3);
+                match floor.filter(|_| comes_in) {
+                    Some(floor) => lane[..from.len()].copy_from_slice(&floor[first..][..from.len()]),
+                    None if comes_in => lane[..from.len()].fill(inflow[n]),
+                    None => lane[..from.len()].copy_from_slice(from),
+                }
+            }
+        }
+    }
+
+    /// The sides of the box from beyond which points in the smoke are interpolated.
+    fn sides_near_smoke(&self) -> NearSides {
+        let reach = self.mixture.h + 3.0 * self.spacing;
+        let [low, high] = self.smoke;
+        NearSides(std::array::from_fn(|a| {
+            [low[a] < reach, high[a] > self.mixture.dims.array()[a] as f32 * self.mixture.h - reach]
+        }))
     }
 
     /// Adds to the radiance of `count` points from one on along x what the nested grid changes of light from within.
@@ -204,6 +280,32 @@ impl LightVolume {
             let parallel = (along / mean).min(1.0);
             4.0 * std::f32::consts::PI * medium.phase_function(parallel, cosine) * mean
         })
+    }
+}
+
+/// Cubes with a border of one around them.
+fn with_border(dims: Dims) -> Dims {
+    let [nx, ny, nz] = dims.array().map(|n| n + 2);
+    Dims { nx, ny, nz }
+}
+
+/// The side of the box that a place along an axis, of cubes with a border, lies beyond: −1, 1, or 0 within.
+fn beyond(place: usize, count: usize) -> i32 {
+    i32::from(place > count) - i32::from(place == 0)
+}
+
+/// The cube at such a place, or the one beside it.
+fn inside(place: usize, count: usize) -> usize {
+    place.clamp(1, count) - 1
+}
+
+/// Whether smoke is near the low and the high side along each axis.
+struct NearSides([[bool; 2]; 3]);
+
+impl NearSides {
+    /// Whether light beyond a side counts; always within the box.
+    fn counts(&self, axis: usize, side: i32) -> bool {
+        side == 0 || self.0[axis][usize::from(side > 0)]
     }
 }
 

@@ -68,6 +68,8 @@ pub(super) struct Color {
     g: f32,
     /// Whether solids reflect light.
     reflects: bool,
+    /// Factor by which a sweep multiplies the slowest errors.
+    slowest: f32,
     /// Radiance that comes in, and the share of the sun scattered into each direction over an even one.
     pub inflow: [f32; DIRECTIONS],
     pub sun_phase: [f32; DIRECTIONS],
@@ -336,6 +338,7 @@ impl Color {
         prepare_strips(self, grid, phase.forward);
         if self.linear {
             changes_over_cubes(&self.sun, grid, &mut self.sun_changes);
+            self.measure_slowest(grid);
         }
         self.sun_phase = outside.sun_phase;
         self.inflow = outside.inflow(channel);

@@ -19,7 +19,7 @@ use crate::simd::{Simd, each_level};
 const AHEAD: f32 = 0.5;
 
 /// An ordinate: its unit vector and its weight.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::render::light) struct Ordinate {
     pub direction: [f32; 3],
     pub weight: f32,

@@ -2,9 +2,9 @@
 
 use super::{Color, Grid};
 use crate::simd::vectors::EIGHT;
-use crate::simd::{Simd, each_level};
+use crate::simd::{Simd, each_level, greatest, least};
 
-/// Factor of the slowest errors that [`Color::accelerate`] damps.
+/// Greatest factor of the slowest errors that [`Color::accelerate`] damps.
 const SLOWEST: f32 = 0.99;
 /// Greatest complex factor of a sweep: √(a c + 3 g b²) at a mean cosine of 1/2 for waves along a diagonal, with the moments a, b and c of
 /// 1 / (1 + i k Ω).
@@ -33,9 +33,20 @@ impl Color {
         self.g != 0.0 || self.reflects
     }
 
+    /// Estimates the factor by which a sweep multiplies the slowest errors: the greatest albedo, as in an endless medium. Solids reflect besides.
+    pub(super) fn measure_slowest(&mut self, grid: &Grid) {
+        let strips =
+            self.albedo.as_chunks::<EIGHT>().0.iter().zip(&grid.filled).filter(|(_, filled)| **filled);
+        let most = strips.fold([0.0; EIGHT], |most: [f32; EIGHT], (strip, _)| {
+            std::array::from_fn(|i| greatest(most[i], strip[i]))
+        });
+        let most = most.into_iter().fold(0.0, f32::max);
+        self.slowest = if self.reflects { SLOWEST } else { least(most, SLOWEST) };
+    }
+
     /// Turns the light after a step of some sweeps into that which the next one begins with, by the Chebyshev iteration.
     ///
-    /// A sweep multiplies errors by factors between 0 and 1, and smooth ones in smoke that absorbs little by almost 1. Where smoke scatters
+    /// A sweep multiplies errors by factors between 0 and the albedo, the greatest for smooth ones. Where smoke scatters
     /// forward, φ and J turn into one another, and some factors are complex, of 0.4 at most; where it scatters backward, those of J are
     /// negative. [`STRIDE`] sweeps leave little of either. With x for the moments and G for the step
     ///
@@ -69,7 +80,7 @@ impl Color {
     /// Middle and half axes of the factors by which a step multiplies errors.
     fn factors(&self) -> [f32; 3] {
         let of_step = |factor: f32| factor.powi(self.stride() as i32);
-        let slowest = of_step(SLOWEST);
+        let slowest = of_step(self.slowest);
         let of_flux = if self.mixes_moments() { of_step(COMPLEX) } else { 0.0 };
         let least = of_step(self.g.min(0.0)) - of_flux;
         [0.5 * (slowest + least), 0.5 * (slowest - least), of_flux]

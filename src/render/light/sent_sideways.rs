@@ -1,0 +1,190 @@
+//! Light that leaves the box through its upright sides where smoke reaches them, for the floor beside it.
+
+use super::LightVolume;
+use super::ordinates::phase::{Ordinate, ordinates};
+use crate::grid::Dims;
+use crate::render::exp::exp;
+
+/// Patches along each edge of a side, at most.
+const PATCHES: usize = 8;
+/// Sharpness with which light is taken from the ordinates closest to a direction.
+const CLOSEST: i32 = 4;
+/// Share of the length of the box within which a point is on a side.
+const ON_SIDE: f32 = 1e-4;
+
+/// A part of an upright side of the box, and what smoke changes of the radiance that leaves there.
+#[derive(Clone, Debug)]
+struct Patch {
+    middle: [f32; 3],
+    area: f32,
+    /// Change of red, green and blue on each of the ordinates that lead out level or down.
+    sent: [[f32; 3]; 3],
+}
+
+/// An upright side of the box.
+#[derive(Clone, Debug)]
+struct Side {
+    normal: [f32; 3],
+    ordinates: [Ordinate; 3],
+    patches: Vec<Patch>,
+    /// The greatest share of light that the smoke takes at the side, for each row of patches that stand on one another.
+    takes: Vec<f32>,
+    /// Edge of a patch \[m\].
+    edge: f32,
+}
+
+/// The upright sides of the box that smoke reaches.
+#[derive(Clone, Debug)]
+pub(in crate::render) struct SmokySides {
+    sides: Vec<Side>,
+    extent: [f32; 3],
+}
+
+impl LightVolume {
+    /// Returns what smoke at the sides of the box sends and hides; `None` if it reaches none of them.
+    pub(in crate::render) fn smoky_sides(&self) -> Option<SmokySides> {
+        let sides: Vec<Side> = [(0, -1.0), (0, 1.0), (2, -1.0), (2, 1.0)]
+            .into_iter()
+            .map(|(axis, sign)| self.side(axis, sign))
+            .filter(|side| !side.patches.is_empty())
+            .collect();
+        (!sides.is_empty()).then_some(SmokySides { sides, extent: self.extent })
+    }
+
+    fn side(&self, axis: usize, sign: f32) -> Side {
+        let (dims, h) = (self.mixture.dims, self.mixture.h);
+        let count = dims.array();
+        let other = 2 - axis;
+        let step = count[other].max(count[1]).div_ceil(PATCHES);
+        let mut normal = [0.0; 3];
+        normal[axis] = sign;
+        let leads_out = |ordinate: &(usize, Ordinate)| {
+            let [_, y, _] = ordinate.1.direction;
+            ordinate.1.direction[axis] * sign > 0.1 && y < 0.1
+        };
+        let mut numbered = ordinates().into_iter().enumerate().filter(leads_out);
+        let out: [(usize, Ordinate); 3] = std::array::from_fn(|_| numbered.next().expect("three lead out"));
+        let place_on_axis = if sign > 0.0 { count[axis] - 1 } else { 0 };
+        let (mut patches, mut takes) = (Vec::new(), Vec::new());
+        for first in (0..count[other]).step_by(step) {
+            let mut most: f32 = 0.0;
+            for first_y in (0..count[1]).step_by(step) {
+                let (last, last_y) = ((first + step).min(count[other]), (first_y + step).min(count[1]));
+                let cubes = (last - first) * (last_y - first_y);
+                let (mut sent, mut taken) = ([[0.0; 3]; 3], 0.0);
+                for (t, j) in (first_y..last_y).flat_map(|j| (first..last).map(move |t| (t, j))) {
+                    let mut place = [0, j, 0];
+                    (place[axis], place[other]) = (place_on_axis, t);
+                    self.add_leaving(dims, place, &out, &mut sent, &mut taken);
+                }
+                let share = 1.0 / cubes as f32;
+                most = most.max(share * taken);
+                if taken > 0.0 {
+                    let mut middle = [0.0; 3];
+                    middle[axis] = if sign > 0.0 { self.extent[axis] } else { 0.0 };
+                    middle[1] = 0.5 * (first_y + last_y) as f32 * h;
+                    middle[other] = 0.5 * (first + last) as f32 * h;
+                    let sent = sent.map(|colors| colors.map(|x: f32| share * x));
+                    patches.push(Patch { middle, area: cubes as f32 * h * h, sent });
+                }
+            }
+            takes.push(most);
+        }
+        let ordinates = out.map(|(_, ordinate)| ordinate);
+        Side { normal, ordinates, patches, takes, edge: step as f32 * h }
+    }
+
+    /// Adds what the smoke of a cube at a side changes of the radiance there, and the share of light that it takes.
+    fn add_leaving(
+        &self,
+        dims: Dims,
+        [i, j, k]: [usize; 3],
+        out: &[(usize, Ordinate); 3],
+        sent: &mut [[f32; 3]; 3],
+        taken: &mut f32,
+    ) {
+        let (cube, row) = (dims.index(i, j, k), j + k * dims.ny);
+        let extinction = self.cubes.extinction[cube];
+        if extinction == 0.0 || !self.solver.wanted(i, row) {
+            return;
+        }
+        let takes = 1.0 - exp(-2.0 * extinction * self.mixture.h);
+        *taken += takes;
+        for c in 0..3 {
+            let (radiance, inflow) = (self.solver.radiance(c, row), self.solver.inflow(c));
+            for (sent, &(n, _)) in sent.iter_mut().zip(out) {
+                sent[c] += takes * (radiance[n][i] - inflow[n]);
+            }
+        }
+    }
+}
+
+impl SmokySides {
+    /// Whether a point of the floor lies below the box, and not at one of its sides.
+    pub fn contain(&self, x: f32, z: f32) -> bool {
+        [(x, self.extent[0]), (z, self.extent[2])]
+            .iter()
+            .all(|&(at, end)| at > ON_SIDE * end && at < (1.0 - ON_SIDE) * end)
+    }
+
+    /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, between rows of patches.
+    pub fn takes(&self, x: f32, z: f32) -> f32 {
+        let beyond =
+            |side: &&Side| self.beyond(side, [x, 0.0, z]) > -ON_SIDE * self.extent[0].max(self.extent[2]);
+        let of_side = |side: &Side| {
+            let along = if side.normal[0] == 0.0 { x } else { z };
+            let at = (along / side.edge - 0.5).clamp(0.0, (side.takes.len() - 1) as f32);
+            let low = at as usize;
+            let high = (low + 1).min(side.takes.len() - 1);
+            side.takes[low] + (at - low as f32) * (side.takes[high] - side.takes[low])
+        };
+        self.sides.iter().filter(beyond).map(of_side).fold(0.0, f32::max)
+    }
+
+    /// Returns what the smoke at the sides changes of the radiance of a white floor; within the box, that at the closest side.
+    pub fn on_floor(&self, mut p: [f32; 3]) -> [f32; 3] {
+        let [ends_x, _, ends_z] = self.extent;
+        let inside = [p[0], ends_x - p[0], p[2], ends_z - p[2]];
+        let closest = (0..4).fold(0, |closest, n| if inside[n] < inside[closest] { n } else { closest });
+        if inside[closest] > 0.0 {
+            match closest {
+                0 => p[0] = 0.0,
+                1 => p[0] = ends_x,
+                2 => p[2] = 0.0,
+                _ => p[2] = ends_z,
+            }
+        }
+        let mut sum = [0.0; 3];
+        for side in &self.sides {
+            // A point at a side sees all of it, half of the hemisphere.
+            let out = self.beyond(side, p).max(if inside[closest] > 0.0 { 0.0 } else { -1.0 });
+            if out < 0.0 {
+                continue;
+            }
+            for patch in &side.patches {
+                let mut way: [f32; 3] = std::array::from_fn(|a| p[a] - patch.middle[a]);
+                let normal_axis = if side.normal[0] == 0.0 { 2 } else { 0 };
+                way[normal_axis] = side.normal[normal_axis] * out.max(0.25 * side.edge);
+                let square: f32 = way.iter().map(|x| x * x).sum();
+                let (away, out) = (square.sqrt(), way[normal_axis].abs());
+                let factor =
+                    patch.area * out * -way[1] / (square * (std::f32::consts::PI * square + patch.area));
+                let weights = side.ordinates.map(|ordinate| {
+                    let cosine: f32 = (0..3).map(|a| ordinate.direction[a] * way[a]).sum::<f32>() / away;
+                    cosine.max(0.0).powi(CLOSEST)
+                });
+                let share = factor / weights.iter().sum::<f32>().max(1e-6);
+                for (weight, sent) in weights.into_iter().zip(&patch.sent) {
+                    (0..3).for_each(|c| sum[c] += share * weight * sent[c]);
+                }
+            }
+        }
+        sum
+    }
+
+    /// Distance of a point from a side, outwards \[m\].
+    fn beyond(&self, side: &Side, p: [f32; 3]) -> f32 {
+        let axis = if side.normal[0] == 0.0 { 2 } else { 0 };
+        if side.normal[axis] > 0.0 { p[axis] - self.extent[axis] } else { -p[axis] }
+    }
+}
