@@ -103,7 +103,7 @@ fn a_box_full_of_dense_smoke_and_the_floor_beside_it_are_as_bright_as_traced() {
         y.clone().flat_map(|j| x.clone().map(move |i| picture[i + 96 * j][1])).sum()
     };
     let of = |x: Range<usize>, y: Range<usize>| sum(&fast, &x, &y) / sum(&traced, &x, &y);
-    let [smoke, floor] = [of(40..56, 20..44), of(24..72, 62..71)];
+    let [smoke, floor] = [of(40..56, 20..44), of(0..18, 47..58)];
     println!("smoke {smoke:.3}, floor {floor:.3}");
     assert!((0.82..1.05).contains(&smoke) && (0.92..1.08).contains(&floor), "{smoke} {floor}");
 }
@@ -381,13 +381,12 @@ fn a_pale_ball_is_as_bright_as_traced() {
     }
 }
 
-/// Solids that reach through the sides of the box read some cubes there several times. In pictures of files they were once millions of times
-/// too bright.
+/// Solids at the edges of the box, where a surface reads some cubes several times, were once millions of times too bright in pictures of files.
 #[test]
-fn solids_that_reach_through_the_sides_are_as_bright_as_traced() {
+fn solids_at_the_edges_of_the_box_are_as_bright_as_traced() {
     let mut snapshot = smoke_in(64, 0.1, 0.0);
     let beam = SolidShape::Box { size: [0.36, 0.2, 0.24] };
-    snapshot.solids = [[0.5, 0.25, 0.02], [0.04, 0.5, 0.5], [0.5, 0.02, 0.5]]
+    snapshot.solids = [[0.5, 0.05, 0.95], [0.95, 0.5, 0.95], [0.05, 0.95, 0.95]]
         .map(|at| {
             Solid { rotation: Solid::turn([30.0, 40.0, 0.0]), ..Solid::new(beam.clone(), at) }.pose(0.0, 0.0)
         })
