@@ -16,6 +16,8 @@
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
 //! Where smoke that glows is thick, eyes read its light on smaller cubes (`light/nested_glow.rs`).
 //!
+//! Beside the box the floor sees the light that leaves through its sides where smoke reaches them (`light/sent_sideways.rs`).
+//!
 //! Files that scatter light once read light from outside along straight rays from many directions (`light/outside_rays.rs`).
 //!
 //! `LightVolume::towards` makes of both what a march reads: for an eye, the scattered light and the root of the depth at each point.
