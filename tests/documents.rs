@@ -272,7 +272,7 @@ fn the_scheme_of_the_book_fails_only_the_tests_it_says_and_no_debug_assertion() 
     let failed = [
         "linear_fields_are_advected_exactly",
         "advection_has_its_designed_order",
-        "smoke_of_an_inflow_decays_while_it_is_inside",
+        "fluid_terms::smoke_of_an_inflow_decays_while_it_is_inside",
     ];
     let all = failed.iter().all(|name| out.contains(&format!("test {name} ... FAILED")));
     assert!(all && out.contains(" 3 failed"), "{out}");
