@@ -1,4 +1,4 @@
-//! How a scene starts: its initial fields, from formulas and files.
+//! Starts of scenes: initial fields from formulas and files.
 
 use super::*;
 
