@@ -24,7 +24,9 @@ struct Patch {
 /// An upright side of the box.
 #[derive(Clone, Debug)]
 struct Side {
-    normal: [f32; 3],
+    /// The axis that it stands across, and whether its end is the far one.
+    axis: usize,
+    is_far: bool,
     ordinates: [Ordinate; 3],
     patches: Vec<Patch>,
     /// The greatest share of light that the smoke takes at the side, for each row of patches that stand on one another.
@@ -43,28 +45,26 @@ pub(in crate::render) struct SmokySides {
 impl LightVolume {
     /// Returns what smoke at the sides of the box sends and hides; `None` if it reaches none of them.
     pub(in crate::render) fn smoky_sides(&self) -> Option<SmokySides> {
-        let sides: Vec<Side> = [(0, -1.0), (0, 1.0), (2, -1.0), (2, 1.0)]
+        let sides: Vec<Side> = [(0, false), (0, true), (2, false), (2, true)]
             .into_iter()
-            .map(|(axis, sign)| self.side(axis, sign))
+            .map(|(axis, is_far)| self.side(axis, is_far))
             .filter(|side| !side.patches.is_empty())
             .collect();
         (!sides.is_empty()).then_some(SmokySides { sides, extent: self.extent })
     }
 
-    fn side(&self, axis: usize, sign: f32) -> Side {
+    fn side(&self, axis: usize, is_far: bool) -> Side {
         let (dims, h) = (self.mixture.dims, self.mixture.h);
         let count = dims.array();
         let other = 2 - axis;
         let step = count[other].max(count[1]).div_ceil(PATCHES);
-        let mut normal = [0.0; 3];
-        normal[axis] = sign;
         let leads_out = |ordinate: &(usize, Ordinate)| {
-            let [_, y, _] = ordinate.1.direction;
-            ordinate.1.direction[axis] * sign > 0.1 && y < 0.1
+            let direction = ordinate.1.direction;
+            (direction[axis] > 0.0) == is_far && direction[axis].abs() > 0.1 && direction[1] < 0.1
         };
         let mut numbered = ordinates().into_iter().enumerate().filter(leads_out);
         let out: [(usize, Ordinate); 3] = std::array::from_fn(|_| numbered.next().expect("three lead out"));
-        let place_on_axis = if sign > 0.0 { count[axis] - 1 } else { 0 };
+        let place_on_axis = if is_far { count[axis] - 1 } else { 0 };
         let (mut patches, mut takes) = (Vec::new(), Vec::new());
         for first in (0..count[other]).step_by(step) {
             let mut most: f32 = 0.0;
@@ -81,7 +81,7 @@ impl LightVolume {
                 most = most.max(share * taken);
                 if taken > 0.0 {
                     let mut middle = [0.0; 3];
-                    middle[axis] = if sign > 0.0 { self.extent[axis] } else { 0.0 };
+                    middle[axis] = if is_far { self.extent[axis] } else { 0.0 };
                     middle[1] = 0.5 * (first_y + last_y) as f32 * h;
                     middle[other] = 0.5 * (first + last) as f32 * h;
                     let sent = sent.map(|colors| colors.map(|x: f32| share * x));
@@ -91,7 +91,7 @@ impl LightVolume {
             takes.push(most);
         }
         let ordinates = out.map(|(_, ordinate)| ordinate);
-        Side { normal, ordinates, patches, takes, edge: step as f32 * h }
+        Side { axis, is_far, ordinates, patches, takes, edge: step as f32 * h }
     }
 
     /// Adds what the smoke of a cube at a side changes of the radiance there, and the share of light that it takes.
@@ -129,44 +129,34 @@ impl SmokySides {
 
     /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, between rows of patches.
     pub fn takes(&self, x: f32, z: f32) -> f32 {
-        let beyond =
-            |side: &&Side| self.beyond(side, [x, 0.0, z]) > -ON_SIDE * self.extent[0].max(self.extent[2]);
         let of_side = |side: &Side| {
-            let along = if side.normal[0] == 0.0 { x } else { z };
+            let along = if side.axis == 0 { z } else { x };
             let at = (along / side.edge - 0.5).clamp(0.0, (side.takes.len() - 1) as f32);
             let low = at as usize;
             let high = (low + 1).min(side.takes.len() - 1);
             side.takes[low] + (at - low as f32) * (side.takes[high] - side.takes[low])
         };
-        self.sides.iter().filter(beyond).map(of_side).fold(0.0, f32::max)
+        self.sides_facing([x, 0.0, z]).map(|(side, _)| of_side(side)).fold(0.0, f32::max)
     }
 
-    /// Returns what the smoke at the sides changes of the radiance of a white floor; within the box, that at the closest side.
+    /// Returns what the smoke at the sides changes of the radiance of a white floor; below the box, that at the closest side.
     pub fn on_floor(&self, mut p: [f32; 3]) -> [f32; 3] {
-        let [ends_x, _, ends_z] = self.extent;
-        let inside = [p[0], ends_x - p[0], p[2], ends_z - p[2]];
-        let closest = (0..4).fold(0, |closest, n| if inside[n] < inside[closest] { n } else { closest });
-        if inside[closest] > 0.0 {
-            match closest {
-                0 => p[0] = 0.0,
-                1 => p[0] = ends_x,
-                2 => p[2] = 0.0,
-                _ => p[2] = ends_z,
+        if self.contain(p[0], p[2]) {
+            let ends = [0, 2].into_iter().flat_map(|a| [(a, 0.0), (a, self.extent[a])]);
+            let away = |&(a, end): &(usize, f32)| (p[a] - end).abs();
+            if let Some((a, end)) = ends.min_by(|one, other| away(one).total_cmp(&away(other))) {
+                p[a] = end;
             }
         }
         let mut sum = [0.0; 3];
-        for side in &self.sides {
+        for (side, out) in self.sides_facing(p) {
             // A point at a side sees all of it, half of the hemisphere.
-            let out = self.beyond(side, p).max(if inside[closest] > 0.0 { 0.0 } else { -1.0 });
-            if out < 0.0 {
-                continue;
-            }
+            let out = out.max(0.25 * side.edge);
             for patch in &side.patches {
                 let mut way: [f32; 3] = std::array::from_fn(|a| p[a] - patch.middle[a]);
-                let normal_axis = if side.normal[0] == 0.0 { 2 } else { 0 };
-                way[normal_axis] = side.normal[normal_axis] * out.max(0.25 * side.edge);
+                way[side.axis] = if side.is_far { out } else { -out };
                 let square: f32 = way.iter().map(|x| x * x).sum();
-                let (away, out) = (square.sqrt(), way[normal_axis].abs());
+                let away = square.sqrt();
                 let factor =
                     patch.area * out * -way[1] / (square * (std::f32::consts::PI * square + patch.area));
                 let weights = side.ordinates.map(|ordinate| {
@@ -182,9 +172,12 @@ impl SmokySides {
         sum
     }
 
-    /// Distance of a point from a side, outwards \[m\].
-    fn beyond(&self, side: &Side, p: [f32; 3]) -> f32 {
-        let axis = if side.normal[0] == 0.0 { 2 } else { 0 };
-        if side.normal[axis] > 0.0 { p[axis] - self.extent[axis] } else { -p[axis] }
+    /// The sides that a point is beyond or on, and its distance from each \[m\].
+    fn sides_facing(&self, p: [f32; 3]) -> impl Iterator<Item = (&Side, f32)> {
+        self.sides.iter().filter_map(move |side| {
+            let end = self.extent[side.axis];
+            let out = if side.is_far { p[side.axis] - end } else { -p[side.axis] };
+            (out >= -ON_SIDE * end).then_some((side, out))
+        })
     }
 }
