@@ -27,7 +27,7 @@ pub(super) struct FloorNodes<'a> {
     light: &'a LightVolume,
     medium: &'a Medium,
     columns: Columns,
-    /// Sides of the box that smoke reaches, and the radiance beside them, where they hide light and send it; `None` without any.
+    /// Sides of the box that smoke reaches, and the radiance of a white floor that sees them; `None` without any.
     beside: Option<(SmokySides, FloorGrid)>,
     /// Bounding box of what may cast a shadow \[m\].
     pub clouds: [[f32; 3]; 2],

@@ -12,12 +12,12 @@ const CLOSEST: i32 = 4;
 /// Share of the length of the box within which a point is on a side.
 const ON_SIDE: f32 = 1e-4;
 
-/// A part of an upright side of the box, and what smoke changes of the radiance that leaves there.
+/// A part of an upright side of the box.
 #[derive(Clone, Debug)]
 struct Patch {
     middle: [f32; 3],
     area: f32,
-    /// Change of red, green and blue on each of the ordinates that lead out level or down.
+    /// Radiance that leaves on each of the ordinates that lead out level or down, less that of clear air; red, green and blue.
     sent: [[f32; 3]; 3],
 }
 
@@ -29,7 +29,7 @@ struct Side {
     is_far: bool,
     ordinates: [Ordinate; 3],
     patches: Vec<Patch>,
-    /// The greatest share of light that the smoke takes at the side, for each row of patches that stand on one another.
+    /// Greatest share of light that the smoke takes at the side, for each column of patches.
     takes: Vec<f32>,
     /// Edge of a patch \[m\].
     edge: f32,
@@ -43,7 +43,7 @@ pub(in crate::render) struct SmokySides {
 }
 
 impl LightVolume {
-    /// Returns what smoke at the sides of the box sends and hides; `None` if it reaches none of them.
+    /// Returns the sides of the box that smoke reaches; `None` if it reaches none.
     pub(in crate::render) fn smoky_sides(&self) -> Option<SmokySides> {
         let sides: Vec<Side> = [(0, false), (0, true), (2, false), (2, true)]
             .into_iter()
@@ -94,7 +94,7 @@ impl LightVolume {
         Side { axis, is_far, ordinates, patches, takes, edge: step as f32 * h }
     }
 
-    /// Adds what the smoke of a cube at a side changes of the radiance there, and the share of light that it takes.
+    /// Adds the [change of radiance](Patch::sent) by the smoke of a cube at a side, and the share of light that it takes.
     fn add_leaving(
         &self,
         dims: Dims,
@@ -127,7 +127,7 @@ impl SmokySides {
             .all(|&(at, end)| at > ON_SIDE * end && at < (1.0 - ON_SIDE) * end)
     }
 
-    /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, between rows of patches.
+    /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, interpolated between columns of patches.
     pub fn takes(&self, x: f32, z: f32) -> f32 {
         let of_side = |side: &Side| {
             let along = if side.axis == 0 { z } else { x };
@@ -139,7 +139,7 @@ impl SmokySides {
         self.sides_facing([x, 0.0, z]).map(|(side, _)| of_side(side)).fold(0.0, f32::max)
     }
 
-    /// Returns what the smoke at the sides changes of the radiance of a white floor; below the box, that at the closest side.
+    /// Returns the change of the radiance of a white floor by the smoke at the sides; below the box, that at the closest side.
     pub fn on_floor(&self, mut p: [f32; 3]) -> [f32; 3] {
         if self.contain(p[0], p[2]) {
             let ends = [0, 2].into_iter().flat_map(|a| [(a, 0.0), (a, self.extent[a])]);

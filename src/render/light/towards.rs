@@ -119,8 +119,8 @@ impl LightVolume {
 
     /// The values of each cube, and of those in a [border](with_border), towards an eye. The radiance is ∑ w p(Ω·Ω′) L(Ω′) over the ordinates.
     ///
-    /// Dense smoke at a side of the box takes light that comes in within a fraction of a cube. In a border, light comes in as the sky
-    /// and the floor send it, and goes out as that of the cube beside it.
+    /// In dense smoke at a side of the box incoming light falls off within a fraction of a cube. So a cube of the border has the light of sky
+    /// and floor in directions that lead into the box, and that of the cube beside it in those that lead out.
     fn values_at_cubes(&self, eye: [f32; 3], medium: &Medium) -> Vec<Values> {
         let (dims, padded) = (self.mixture.dims, with_border(self.mixture.dims));
         let sun_phase = cut_phase(medium, medium.sun_direction.map(|x| -x));
@@ -144,16 +144,14 @@ impl LightVolume {
                 if !(first..first + values.len()).any(|i| self.solver.wanted(i, row)) {
                     return;
                 }
-                let radiance = [0, 1, 2].map(|channel| {
+                let mut radiance = [0, 1, 2].map(|channel| {
                     self.solver.radiance(channel, row).map(|radiance| &radiance[first..][..values.len()])
                 });
-                if sides == [0; 3] {
-                    self.fill_values((place, sides), (eye, medium, &sun_phase), &radiance, cubes, values);
-                    return;
+                if sides != [0; 3] {
+                    self.fill_border(place, sides, &radiance, in_border);
+                    radiance =
+                        in_border.each_ref().map(|all| all.each_ref().map(|lane| &lane[..values.len()]));
                 }
-                self.enter(place, sides, &radiance, in_border);
-                let radiance =
-                    in_border.each_ref().map(|all| all.each_ref().map(|lane| &lane[..values.len()]));
                 self.fill_values((place, sides), (eye, medium, &sun_phase), &radiance, cubes, values);
             };
             let (first, rest) = values.split_at_mut(1);
@@ -170,7 +168,7 @@ impl LightVolume {
         all
     }
 
-    /// The values of cubes in a row from one on, beyond `sides` of the box, with the radiance there.
+    /// Fills in the values of cubes side by side along x, the first at `place`; with `sides`, those of the border beyond these cubes.
     fn fill_values(
         &self,
         (place, sides): ([usize; 3], [i32; 3]),
@@ -205,8 +203,8 @@ impl LightVolume {
         }
     }
 
-    /// Radiance beyond `sides` of the box: that which comes in, and that of the cubes there which goes out.
-    fn enter(
+    /// Fills in the radiance of the border beyond `sides` of some cubes, from theirs.
+    fn fill_border(
         &self,
         [first, _, k]: [usize; 3],
         sides: [i32; 3],
@@ -229,7 +227,7 @@ impl LightVolume {
         }
     }
 
-    /// The sides of the box from beyond which points in the smoke are interpolated.
+    /// Finds the sides whose border is read: those within a cube and three points of smoke.
     fn sides_near_smoke(&self) -> NearSides {
         let reach = self.mixture.h + 3.0 * self.spacing;
         let [low, high] = self.smoke;
@@ -294,7 +292,7 @@ fn beyond(place: usize, count: usize) -> i32 {
     i32::from(place > count) - i32::from(place == 0)
 }
 
-/// The cube at such a place, or the one beside it.
+/// The cube at a place along an axis, of cubes with a border; in the border, the cube beside it.
 fn inside(place: usize, count: usize) -> usize {
     place.clamp(1, count) - 1
 }
@@ -303,7 +301,7 @@ fn inside(place: usize, count: usize) -> usize {
 struct NearSides([[bool; 2]; 3]);
 
 impl NearSides {
-    /// Whether light beyond a side counts; always within the box.
+    /// Whether the border beyond a side is read; `side` is 0 within the box.
     fn counts(&self, axis: usize, side: i32) -> bool {
         side == 0 || self.0[axis][usize::from(side > 0)]
     }
