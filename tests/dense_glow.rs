@@ -111,6 +111,22 @@ fn moving_pictures_of_dense_glow_are_as_bright_as_traced() {
     assert!(ratios.iter().all(|ratio| (0.85..1.18).contains(ratio)), "{ratios:?}");
 }
 
+/// Even smoke that glows and scatters is as bright as traced. While the light from the next cells was taken for that of points, it was 0.92 in
+/// files and 0.90 in moving pictures.
+#[test]
+fn even_smoke_that_glows_is_as_bright_as_traced() {
+    let (dims, h) = (Dims::new([64; 3]).unwrap(), 1.0 / 64.0);
+    let even = Snapshot::from_fn(dims, h, |p| {
+        let away = p.iter().map(|x| (x - 0.5).powi(2)).sum::<f32>().sqrt();
+        [(0.5 - (away - 0.2) / (2.0 * h)).clamp(0.0, 1.0), 0.0, 0.0, 100.0]
+    });
+    let (look, front) = (look(25.0, 0.9, 0.0), Camera::at([0.5, 0.5, 4.0], [0.5; 3], 17.0));
+    let truth = mean(&traced("even", 64, &even, &look, &front), |_, _| true);
+    let ratios = [true, false].map(|files| mean(&render(&even, &look, &front, files), |_, _| true) / truth);
+    println!("files, moving: {ratios:.3?}");
+    assert!(ratios.iter().all(|ratio| (0.95..1.04).contains(ratio)), "{ratios:?}");
+}
+
 /// Prints brightness over that of path tracing, in files and in moving pictures.
 #[test]
 #[ignore = "a measurement of minutes"]

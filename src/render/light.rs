@@ -91,7 +91,6 @@ const DARK: f32 = 1e-3;
 const ABOVE_FLOOR: usize = 3;
 /// Cubes before a solid, of those that surfaces read, whose light is read on it.
 const BEFORE_SURFACES: usize = 3;
-const UP: [f32; 3] = [0.0, 1.0, 0.0];
 /// Accelerated sweeps on the cubes, on cubes of twice the edge, and so on. The last follows a step of the acceleration.
 const SWEEPS: [usize; 3] = [4, 7, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
@@ -500,7 +499,7 @@ impl LightVolume {
 
     /// Radiance that a white floor sends of glow that nothing has scattered.
     pub(super) fn glow_on_floor(&self, p: [f32; 3]) -> [f32; 3] {
-        self.within.glow_on_surface(p, UP)
+        self.within.glow_on_floor(p)
     }
 
     /// The same of light that smoke scatters, of glow and of lamps close by.

@@ -13,16 +13,28 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds light of one colour that goes in a direction, by its φ. `cosine` is the direction's to the surface.
+    /// Adds light of one colour that goes in a direction, by φ and |J|. `cosine` is the direction's to the surface.
     #[inline(always)]
-    pub fn add(&mut self, channel: usize, mean: f32, unit: [f32; 3], cosine: f32) {
+    pub fn add(&mut self, channel: usize, [mean, flux]: [f32; 2], unit: [f32; 3], cosine: f32) {
         let moments = &mut self.moments[channel];
         moments[0] += mean;
-        moments[1] += mean * unit[0];
-        moments[2] += mean * unit[1];
-        moments[3] += mean * unit[2];
-        self.on_surface[channel] += 4.0 * mean * cosine;
+        moments[1] += flux * unit[0];
+        moments[2] += flux * unit[1];
+        moments[3] += flux * unit[2];
+        self.on_surface[channel] += 4.0 * flux * cosine;
     }
+}
+
+/// A surface that gathers light.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facing {
+    pub normal: [f32; 3],
+    /// Distance within which solids hide nothing \[m\]: cubes that the surface itself cuts are no shade.
+    pub clear: f32,
+}
+
+impl Facing {
+    pub const FLOOR: Self = Self { normal: [0.0, 1.0, 0.0], clear: 0.0 };
 }
 
 /// The solids in the cubes; empty without any.
@@ -37,10 +49,10 @@ impl SolidCubes {
         }
     }
 
-    /// Optical depth along a direction from a place, up to a distance \[m\].
+    /// Optical depth along a direction between two distances from a place \[m\].
     #[inline(always)]
-    pub fn depth(&self, from: [f32; 3], unit: [f32; 3], distance: f32) -> f32 {
-        let [depth] = self.0.depth(from, unit, [0.0, distance], 1.0);
+    pub fn depth(&self, place: [f32; 3], unit: [f32; 3], ends: [f32; 2]) -> f32 {
+        let [depth] = self.0.depth(place, unit, ends, 1.0);
         depth
     }
 }

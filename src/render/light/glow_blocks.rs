@@ -12,7 +12,7 @@
 use rayon::prelude::*;
 
 use super::extinction::Extinction;
-use super::gathered::{Gathered, SolidCubes};
+use super::gathered::{Facing, Gathered, SolidCubes};
 use super::intensities::{
     DIRECTIONS, ITSELF, SLOTS, Slots, UNITS, axes_of, fade, in_direction, leaving, unit_of,
 };
@@ -35,6 +35,9 @@ const REACH: f32 = 1.0;
 const NEGLIGIBLE: f32 = 0.01;
 /// Steps for each edge of a cell or block: with one, a ray from the middle of a cell would pass between two.
 const FINENESS: f32 = 1.5;
+/// Least square of a distance from a block at which a surface reads it \[square edges\]: the cosine over the square of the distance, as the mean
+/// over a cube that touches the surface.
+const CLOSEST: f32 = 0.43;
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -49,6 +52,8 @@ pub(super) struct GlowBlocks {
     /// Index of the level with blocks as large as the cubes of the light volume, and of the smoke that is as fine.
     of_cubes: usize,
     like_cubes: usize,
+    /// Mean square along each axis of the places in a block of that level for which its light is read \[m²\].
+    reading: f32,
 }
 
 /// Density and [`Medium::emission`] in the cells of a snapshot, or in blocks of them if these are too many.
@@ -87,8 +92,9 @@ struct Block {
     towards: [Slots; 3],
     /// Middle of what is seen of it from all around \[m\].
     place: [f32; 3],
-    /// Mean φ of its light over its own smoke.
+    /// Mean φ of its light over its own smoke, and in each of the cells of a block of two along an edge.
     own: [f32; 3],
+    own_of_cells: [[f32; 3]; 8],
     /// Extinction of its smoke for each colour, over the mean of them.
     tint: [f32; 3],
 }
@@ -165,6 +171,8 @@ impl GlowBlocks {
             self.levels.push(next);
         }
         self.of_cubes = (0..self.levels.len()).find(|&n| self.edge(n) > 0.75 * cubes.h).unwrap_or(0);
+        let (edge, cell) = (self.edge(self.of_cubes), self.cells.edge());
+        self.reading = if edge > 1.5 * cubes.h { 0.0 } else { (edge * edge - cell * cell) / 12.0 };
         self.like_cubes = self.smoke.iter().rposition(|smoke| smoke.edge < 1.1 * cubes.h).unwrap_or(0);
     }
 
@@ -221,16 +229,19 @@ impl GlowBlocks {
         self.cells.edge() * (2 << level) as f32
     }
 
-    /// Light at a place \[m\], on a surface with a normal if one is given.
-    pub fn gather_at(&self, place: [f32; 3], normal: Option<[f32; 3]>, solids: &SolidCubes) -> Gathered {
+    /// Light at a place \[m\], on a surface if one is given.
+    pub fn gather_at(&self, place: [f32; 3], surface: Option<Facing>, solids: &SolidCubes) -> Gathered {
         let mut all = Gathered::default();
         if !self.shines() {
             return all;
         }
-        let (opening, finest) = match normal {
+        let (opening, finest) = match surface {
             Some(_) => (OPENING_ON_SURFACE, self.of_cubes.saturating_sub(1)),
             None => (OPENING, self.of_cubes),
         };
+        let smoke = &self.smoke[(self.of_cubes + 1).min(self.smoke.len() - 1)];
+        let [extinction] = smoke.at(place.map(|x| (x / smoke.edge).max(0.0) as usize));
+        let reads = Places { square: self.reading, extinction }.up_to(0.125);
         let mut open = vec![(self.levels.len() - 1, [0_usize; 3])];
         while let Some((level, at)) = open.pop() {
             let Level { dims, numbers, blocks } = &self.levels[level];
@@ -251,24 +262,38 @@ impl GlowBlocks {
                 continue;
             }
             let inside = (0..3).all(|a| (place[a] / edge) as usize == at[a]);
-            if normal.is_none() && inside {
-                (0..3).for_each(|c| all.moments[c][0] += block.own[c]);
+            if surface.is_none() && inside {
+                let own = if level == 0 && self.reading == 0.0 {
+                    let cell = |a: usize| usize::from(place[a] / edge - at[a] as f32 >= 0.5) << a;
+                    &block.own_of_cells[cell(0) + cell(1) + cell(2)]
+                } else {
+                    &block.own
+                };
+                (0..3).for_each(|c| all.moments[c][0] += own[c]);
                 continue;
             }
-            let cosine = normal.map_or(1.0, |n| -(0..3).map(|a| n[a] * unit[a]).sum::<f32>());
+            let cosine =
+                surface.map_or(1.0, |surface| -(0..3).map(|a| surface.normal[a] * unit[a]).sum::<f32>());
             if cosine <= 0.0 {
                 continue;
             }
             let ends = [REACH * edge, square.sqrt()];
             let [depth] = self.smoke[self.like_cubes].depth(block.place, unit, ends, FINENESS);
-            let hidden = solids.depth(block.place, unit, ends[1]);
+            let clear = surface.map_or(0.0, |surface| surface.clear);
+            let hidden = solids.depth(block.place, unit, [0.0, ends[1] - clear]);
             let sent = in_direction(&block.towards, unit);
-            // A block that has no finer ones may be close by: it is seen as large as half the sky.
-            let near = if level == finest { 0.07 * edge * edge } else { 0.0 };
-            let area = 4.0 * std::f32::consts::PI * (square + near);
+            let [extinction] = self.smoke[(level + 1).min(self.smoke.len() - 1)].at(at);
+            let [of_mean, of_flux] = match surface {
+                Some(_) => [square * closeness(square, edge, edge * extinction); 2],
+                None => {
+                    let sends = Places::of_cube(edge, extinction);
+                    spread(edge, if reads.square > 0.0 { sends.up_to(0.67) } else { sends }, reads, square)
+                }
+            };
+            let area = 4.0 * std::f32::consts::PI * square.max(1e-18);
             for c in 0..3 {
                 let arrives = sent[c] * exp(-depth * block.tint[c] - hidden) / area;
-                all.add(c, arrives, unit, cosine);
+                all.add(c, [arrives * of_mean, arrives * of_flux], unit, cosine);
             }
         }
         all
@@ -436,8 +461,8 @@ fn sent_by_cell(smoke: &Extinction<1>, cell: &GlowingCell) -> SentByCell {
             sent.towards[c][direction] = leaves[axes_of(direction) - 1];
         }
         // In its middle as in that of a ball whose radius makes uniform smoke as bright as what it sends.
-        let depth = 0.65 * extinction * cell.tint[c] * h;
-        sent.own[c] = cell.power[c] * (0.65 / (h * h)) * leaving(depth);
+        let depth = 0.6 * extinction * cell.tint[c] * h;
+        sent.own[c] = cell.power[c] * (0.6 / (h * h)) * leaving(depth);
     }
     fade(&mut sent.towards, &next, &cell.tint);
     sent
@@ -463,10 +488,6 @@ fn of_cells(smoke: &Extinction<1>, parts: &[u32; 8], glowing: &[GlowingCell]) ->
     for (n, own) in sent.iter().map(|sent| sent.own).enumerate() {
         let offset = |n: usize, a: usize| n >> a & 1;
         let [extinction] = smoke.at(std::array::from_fn(|a| corner[a] + offset(n, a)));
-        if extinction <= 0.0 {
-            continue;
-        }
-        weight += extinction;
         let mut arrives = own;
         for (m, sent) in sent.iter().enumerate().filter(|(m, _)| *m != n && parts[*m] != NONE) {
             let (mut direction, mut axes) = (ITSELF, 0);
@@ -474,9 +495,14 @@ fn of_cells(smoke: &Extinction<1>, parts: &[u32; 8], glowing: &[GlowingCell]) ->
                 direction = direction + stride * offset(n, a) - stride * offset(m, a);
                 axes += offset(n, a) ^ offset(m, a);
             }
-            let area = 4.0 * std::f32::consts::PI * (axes as f32 + 0.07) * h * h;
-            (0..3).for_each(|c| arrives[c] += sent.towards[c][direction] / area);
+            let square = axes as f32 * h * h;
+            let from = Places::of_cube(h, extinction);
+            let [more, _] = spread(h, from, Places::middle(), square);
+            let area = 4.0 * std::f32::consts::PI * square;
+            (0..3).for_each(|c| arrives[c] += more * sent.towards[c][direction] / area);
         }
+        all.own_of_cells[n] = arrives;
+        weight += extinction;
         (0..3).for_each(|c| all.own[c] += extinction * arrives[c]);
     }
     all.own = all.own.map(|x| x / weight.max(1e-30));
@@ -514,9 +540,11 @@ fn whole(smoke: &Extinction<1>, corner: [usize; 3], parts: &[Option<&Block>; 8])
         for (_, other) in parts.iter().enumerate().filter(|(m, _)| *m != n) {
             let Some(other) = other else { continue };
             let (unit, square) = way(other.place, middle);
-            let area = 4.0 * std::f32::consts::PI * (square + 0.07 * edge * edge);
+            let both = Places::of_cube(edge, extinction).up_to(0.67);
+            let [more, _] = spread(edge, both, both, square);
+            let area = 4.0 * std::f32::consts::PI * square.max(1e-18);
             let sent = in_direction(&other.towards, unit);
-            (0..3).for_each(|c| arrives[c] += sent[c] / area);
+            (0..3).for_each(|c| arrives[c] += more * sent[c] / area);
         }
         (0..3).for_each(|c| all.own[c] += extinction * arrives[c]);
     }
@@ -553,6 +581,57 @@ impl Block {
     fn end_sums(&mut self, weight: f32) {
         [self.place, self.tint] = [self.place, self.tint].map(|of| of.map(|x| x / weight.max(1e-30)));
     }
+}
+
+/// Places, in a block of smoke, that send or read light: their mean square along each axis around its middle \[m²\], and the extinction there.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    square: f32,
+    extinction: f32,
+}
+
+impl Places {
+    /// Places all over a cube with an edge \[m\].
+    fn of_cube(edge: f32, extinction: f32) -> Self {
+        Self { square: edge * edge / 12.0, extinction }
+    }
+
+    /// One place.
+    fn middle() -> Self {
+        Self { square: 0.0, extinction: 0.0 }
+    }
+
+    /// Mean square of the optical depth between the places along an axis.
+    fn square_depth(self) -> f32 {
+        self.square * self.extinction * self.extinction
+    }
+
+    /// The same, less where smoke is thicker than a square of a depth: what is linear between thick cubes is too bright at their sides already.
+    fn up_to(self, square_depth: f32) -> Self {
+        Self { square: self.square / (1.0 + (self.square_depth() / square_depth).powi(2)), ..self }
+    }
+}
+
+/// One over the square of the distance at which a surface sees even smoke in a cube with an edge and an optical depth. `square` is that
+/// from its middle. What leaves thick smoke comes from its near side, but on longer ways at its rim: half of the way to the mean place
+/// counts. Close by, half the sky is full of it.
+fn closeness(square: f32, edge: f32, depth: f32) -> f32 {
+    // The mean way within the smoke of light that leaves it at a flat side.
+    let deep =
+        if depth < 0.1 { 0.5 - depth / 12.0 } else { 1.0 / depth - 1.0 / (exp(depth.min(60.0)) - 1.0) };
+    let distance = square.sqrt() - 0.5 * edge * (0.5 - deep);
+    1.0 / (distance.max(0.0) * distance).max(CLOSEST * edge * edge)
+}
+
+/// Factors on φ and J that go from the middle of a cube with an edge, at a square of the distance, as means over the places that send and that
+/// read. Light e^(−σr) / r² of places with a mean square v along each axis becomes 1 + v σ² / 2 + v (σ / r + 1 / r²) times as much, its flux
+/// 1 + v σ² / 2 + v σ / r. What leaves a block counts v σ² / 2 of the senders.
+fn spread(edge: f32, sends: Places, reads: Places, square: f32) -> [f32; 2] {
+    let square = square.max(0.5 * edge * edge);
+    let counted = 1.0 + 0.5 * sends.square_depth();
+    let along = (sends.square * sends.extinction + reads.square * reads.extinction) / square.sqrt();
+    let flux = 1.0 + along / counted + (0.5 * reads.square_depth()).min(0.3);
+    [flux + (sends.square + reads.square) / (square * counted), flux]
 }
 
 /// The direction from one place to another, and the square of the distance.

@@ -225,7 +225,7 @@ impl SeenBlocks {
             let unit = way.map(|x| x / distance);
             // A block that has no finer ones may be close by: it is seen as large as half the sky.
             let near = if level == 0 { 0.07 * edge * edge } else { 0.0 };
-            let hidden = solids.depth(place, unit.map(|x| -x), distance);
+            let hidden = solids.depth(place, unit.map(|x| -x), [0.0, distance]);
             let even = -unit[1] * std::f32::consts::FRAC_1_PI / (square + near) * exp(-hidden);
             let sent = in_direction(&block.towards, unit);
             (0..3).for_each(|c| all[c] += even * sent[c]);

@@ -9,11 +9,11 @@
 use rayon::prelude::*;
 
 use super::extinction::Extinction;
-use super::gathered::SolidCubes;
+use super::gathered::{Facing, SolidCubes};
 use super::glow_blocks::GlowBlocks;
 use super::last_flight::LastFlight;
 use super::nested_glow::NestedGlow;
-use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps};
+use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps, Wall};
 use super::seen_blocks::{MOST_CELLS, SeenBlocks};
 use crate::grid::Dims;
 use crate::render::exp::exp;
@@ -23,9 +23,13 @@ use crate::snapshot::Part;
 
 /// Largest edge of a block, in distances from its middle.
 const OPENING: f32 = 0.6;
-/// Distance before a wall at which the light that arrives is read \[cubes\].
-const OUTSIDE: f32 = 0.6;
-const UP: [f32; 3] = [0.0, 1.0, 0.0];
+/// Distance before a wall at which the light that arrives is read, and that within which solids hide nothing \[cubes\].
+const OUTSIDE: f32 = 0.1;
+const CLEAR: f32 = 2.0;
+/// Senders that count: smoke, walls, or both and the floor.
+const SMOKE: u8 = 1;
+const WALLS: u8 = 2;
+const ALL: u8 = SMOKE | WALLS;
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -50,6 +54,8 @@ pub(super) struct Within {
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
     pub of_walls: [Moments; 3],
+    /// Irradiance / π by what smoke sends, for each wall.
+    pub on_walls: Vec<[f32; 3]>,
 }
 
 /// Power of the cubes, one by one, in blocks of eight, and so on.
@@ -161,16 +167,23 @@ impl Within {
             collided.collide(c, &arrives);
             collided.emission[c].clear();
         }
-        collided.reflect(medium, |wall| {
-            let outside = std::array::from_fn(|a| (wall.place[a] + OUTSIDE * wall.normal[a]) * medium.h);
-            let glow = glow.gather_at(outside, Some(wall.normal), solids).on_surface;
-            sum(blocks.on_surface(outside, wall.normal), glow)
-        });
+        let before = |wall: &Wall| wall.outside(medium.h, OUTSIDE);
+        let surface = |wall: &Wall| Facing { normal: wall.normal, clear: CLEAR * medium.h };
+        let glow_on = |wall: &Wall| glow.gather_at(before(wall), Some(surface(wall)), solids).on_surface;
+        let glow_on_walls: Vec<[f32; 3]> = medium.walls.par_iter().map(glow_on).collect();
+        let scattered = |wall: &Wall| blocks.on_surface(before(wall), surface(wall), solids);
+        let of_blocks: Vec<[f32; 3]> = medium.walls.par_iter().map(scattered).collect();
+        let mut arrives = glow_on_walls.iter().zip(of_blocks);
+        collided.reflect(medium, |_| arrives.next().map_or([0.0; 3], |(&glow, sent)| sum(glow, sent)));
         solver.solve(medium, collided, &dark, sweeps, false, &mut self.scratch);
         solver.add_sent(sent);
         let columns = self.build(medium, floor.as_ref());
         let of = [&mut self.of_smoke, &mut self.of_walls];
         last_flight(&mut self.flight, medium, &self.sent, &columns, of);
+        let scattered = |(wall, &glow): (&Wall, &[f32; 3])| {
+            sum(self.blocks.of_smoke(before(wall), surface(wall), &self.solids), glow)
+        };
+        self.on_walls = medium.walls.par_iter().zip(&glow_on_walls).map(scattered).collect();
         self.of_smoke.iter_mut().zip(&of_glow).for_each(|(all, glow)| all.add(glow));
         self.nested.refine(medium, &self.of_smoke, &self.of_walls);
     }
@@ -193,15 +206,19 @@ impl Within {
     /// Radiance that a white floor sends of light that smoke scatters and solids reflect.
     pub fn scattered_on_floor(&self, place: [f32; 3]) -> [f32; 3] {
         if !self.glow.shines() {
-            return self.blocks.on_surface(place, UP);
+            return self.blocks.on_surface(place, Facing::FLOOR, &self.solids);
         }
         let smoke = self.seen.on_floor(place, &self.solids);
-        if self.blocks.levels.is_empty() { smoke } else { sum(smoke, self.blocks.of_walls(place, UP)) }
+        if self.blocks.levels.is_empty() {
+            smoke
+        } else {
+            sum(smoke, self.blocks.of_walls(place, Facing::FLOOR, &self.solids))
+        }
     }
 
     /// The same of glow that nothing has scattered.
-    pub fn glow_on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
-        self.glow.gather_at(place, Some(normal), &self.solids).on_surface
+    pub fn glow_on_floor(&self, place: [f32; 3]) -> [f32; 3] {
+        self.glow.gather_at(place, Some(Facing::FLOOR), &self.solids).on_surface
     }
 }
 
@@ -210,7 +227,7 @@ impl LitFloor {
         let (Dims { nx, nz, .. }, h) = (medium.dims, medium.h);
         let column = |n: usize| {
             let place = [(n % nx) as f32 + 0.5, 0.0, (n / nx) as f32 + 0.5].map(|x| x * h);
-            (place, glow.gather_at(place, Some(UP), solids).on_surface)
+            (place, glow.gather_at(place, Some(Facing::FLOOR), solids).on_surface)
         };
         Self { albedo, columns: (0..nx * nz).into_par_iter().map(column).collect() }
     }
@@ -230,7 +247,10 @@ impl Blocks {
     fn fill(&mut self, medium: &MediumCubes) {
         self.extinction = Extinction::new(medium.dims, medium.h, |n| match medium.extinction[n] {
             0.0 => [0.0; 4],
-            _ => [unpeaked(medium, 0, n), unpeaked(medium, 1, n), unpeaked(medium, 2, n), 0.0],
+            _ => {
+                let smoke = 1.0 - medium.solid.get(n).unwrap_or(&0.0);
+                [0, 1, 2, 3].map(|c| if c < 3 { smoke * unpeaked(medium, c, n) } else { 0.0 })
+            }
         });
     }
 
@@ -287,16 +307,21 @@ impl Blocks {
     }
 
     /// Irradiance / π of a surface at a place \[m\].
-    fn on_surface(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
-        self.sum_up::<true>(place, normal)
+    fn on_surface(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
+        self.sum_up::<{ ALL }>(place, surface, solids)
     }
 
     /// Irradiance / π by what walls reflect alone.
-    fn of_walls(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
-        self.sum_up::<false>(place, normal)
+    fn of_walls(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
+        self.sum_up::<{ WALLS }>(place, surface, solids)
     }
 
-    fn sum_up<const SMOKE: bool>(&self, place: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+    /// Irradiance / π by what smoke sends alone.
+    fn of_smoke(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
+        self.sum_up::<{ SMOKE }>(place, surface, solids)
+    }
+
+    fn sum_up<const SENDERS: u8>(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
         let mut all = [0.0; 3];
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
@@ -310,11 +335,11 @@ impl Blocks {
             let block = &blocks[number as usize];
             let way = [place[0] - block.place[0], place[1] - block.place[1], place[2] - block.place[2]];
             let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
-            if !SMOKE && block.walls == [0.0; 3] {
+            if SENDERS == WALLS && block.walls == [0.0; 3] {
                 continue;
             }
             if level == 0 || edge * edge < OPENING * OPENING * square {
-                self.add::<SMOKE>(block, edge, place, way, normal, &mut all);
+                self.add::<SENDERS>(block, edge, place, surface, solids, &mut all);
                 continue;
             }
             let fine = self.levels[level - 1].dims.array();
@@ -328,17 +353,18 @@ impl Blocks {
         all
     }
 
-    /// Adds the light of a block, which hides a part of itself. `way` goes from its middle to the place.
+    /// Adds the light of a block, which hides a part of itself.
     #[inline(always)]
-    fn add<const SMOKE: bool>(
+    fn add<const SENDERS: u8>(
         &self,
         block: &Block,
         edge: f32,
         place: [f32; 3],
-        way: [f32; 3],
-        normal: [f32; 3],
+        Facing { normal, clear }: Facing,
+        solids: &SolidCubes,
         all: &mut [f32; 3],
     ) {
+        let way = [place[0] - block.place[0], place[1] - block.place[1], place[2] - block.place[2]];
         let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
         // A wall may read its light in the very middle of a cube, which then has no direction.
         let distance = square.sqrt().max(1e-9);
@@ -353,22 +379,23 @@ impl Blocks {
         let back = [-unit[0], -unit[1], -unit[2]];
         let outside = self.extinction.depth(place, back, [0.0, before], 1.0);
         let inside = self.extinction.depth(place, back, [before, distance], 1.0);
+        let hidden = solids.depth(place, back, [clear, before]);
         let (mut passes, mut half) = ([0.0; 4], [0.0; 4]);
         for c in 0..4 {
             passes[c] = exp(-outside[c]);
             half[c] = exp(-inside[c]);
         }
         // A block is no point: close to it, it is seen as large as half the sky.
-        let even = cosine * std::f32::consts::FRAC_1_PI / (square + 0.07 * edge * edge);
+        let even = cosine * std::f32::consts::FRAC_1_PI / (square + 0.07 * edge * edge) * exp(-hidden);
         for c in 0..3 {
             let leaves = if inside[c] < 5e-4 { 1.0 } else { 0.5 * (1.0 - half[c] * half[c]) / inside[c] };
             let [x, y, z] = block.along[c];
             let sent = block.power[c] + x * unit[0] + y * unit[1] + z * unit[2];
-            let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * half[c];
+            let floor = if SENDERS == ALL { 4.0 * block.floor[c] * unit[1].max(0.0) * half[c] } else { 0.0 };
             let arrives = even * passes[c];
-            let smoke = if SMOKE { arrives * (leaves * sent.max(0.0) + floor) } else { 0.0 };
+            let smoke = if SENDERS & SMOKE != 0 { arrives * (leaves * sent.max(0.0) + floor) } else { 0.0 };
             let mut walls = 0.0;
-            if block.walls[c] > 0.0 {
+            if SENDERS & WALLS != 0 && block.walls[c] > 0.0 {
                 let [x, y, z] = block.normals[c];
                 let facing = (x * unit[0] + y * unit[1] + z * unit[2]).max(0.0);
                 walls = arrives * (block.walls[c] - 0.5 * (x * x + y * y + z * z).sqrt() + 2.0 * facing);
