@@ -8,8 +8,8 @@
 //! least amount that removes it, so surfaces, coats and shaders still read four values. The change is linear in the radiance: light of several
 //! sources is the sum of that of each, but for light from within.
 //!
-//! Light from within that walls reflect has no ordinates. If its irradiance is below 0, that is taken for the same error. Light from within
-//! that smoke sends is summed up for each surface (`light/within.rs`): φ and J between cubes vary too slowly around a small solid, and have its
+//! Light from within that walls reflect has no ordinates. If its irradiance is below 0, that is taken for the same error. Glow, and what smoke
+//! scatters of it, is summed up for each surface (`light/within.rs`): φ and J between cubes vary too slowly around a small solid, and have its
 //! shadow on its lit side. What they lack is added to the moments of the other light.
 
 use rayon::prelude::*;
@@ -94,7 +94,7 @@ impl LightVolume {
         let mut of_smoke = [[0.0_f32; 4]; 3];
         let from_smoke = self.surface_moments_of_smoke();
         for &(cube, weight) in &cubes {
-            if self.within.shines {
+            if !self.within.on_walls.is_empty() {
                 for c in 0..3 {
                     (0..4).for_each(|m| of_smoke[c][m] += weight * from_smoke[c].all()[m][cube]);
                 }
@@ -122,8 +122,7 @@ impl LightVolume {
             }
         }
         lacks.iter_mut().zip(of_walls).for_each(|(lacks, walls)| *lacks += (-walls).max(0.0));
-        if self.within.shines {
-            let on_wall = self.within.on_walls[number];
+        if let Some(on_wall) = self.within.on_walls.get(number) {
             (0..3).for_each(|c| lacks[c] += on_wall[c] - of_small(of_smoke[c], normal));
         }
         Reading { cubes, normal, lacks }

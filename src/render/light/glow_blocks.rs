@@ -615,7 +615,7 @@ impl Places {
 /// One over the square of the distance at which a surface sees even smoke in a cube with an edge and an optical depth. `square` is that
 /// from its middle. What leaves thick smoke comes from its near side, but on longer ways at its rim: half of the way to the mean place
 /// counts. Close by, half the sky is full of it.
-fn closeness(square: f32, edge: f32, depth: f32) -> f32 {
+pub(super) fn closeness(square: f32, edge: f32, depth: f32) -> f32 {
     // The mean way within the smoke of light that leaves it at a flat side.
     let deep =
         if depth < 0.1 { 0.5 - depth / 12.0 } else { 1.0 / depth - 1.0 / (exp(depth.min(60.0)) - 1.0) };

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::extinction::Extinction;
 use super::gathered::{Facing, SolidCubes};
-use super::glow_blocks::GlowBlocks;
+use super::glow_blocks::{GlowBlocks, closeness};
 use super::last_flight::LastFlight;
 use super::nested_glow::NestedGlow;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps, Wall};
@@ -54,7 +54,7 @@ pub(super) struct Within {
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
     pub of_walls: [Moments; 3],
-    /// Irradiance / π by what smoke sends, for each wall.
+    /// Irradiance / π by what smoke sends, for each wall; empty if nothing glows.
     pub on_walls: Vec<[f32; 3]>,
 }
 
@@ -113,8 +113,9 @@ impl Within {
     ) {
         let Sources { emission, lamps, .. } = &self.sources;
         let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
-        let Self { glow, nested, .. } = self;
+        let Self { glow, nested, on_walls, .. } = self;
         nested.clear();
+        on_walls.clear();
         glow.build(medium, cells, cubes, part, |smoke, glowing| {
             if !lit {
                 nested.solve(cubes, smoke, glowing, medium, sweeps, fine);
@@ -183,7 +184,9 @@ impl Within {
         let scattered = |(wall, &glow): (&Wall, &[f32; 3])| {
             sum(self.blocks.of_smoke(before(wall), surface(wall), &self.solids), glow)
         };
-        self.on_walls = medium.walls.par_iter().zip(&glow_on_walls).map(scattered).collect();
+        // Around lamps alone the last flight is closer.
+        let shining = if self.glow.shines() { &medium.walls[..] } else { &[] };
+        self.on_walls = shining.par_iter().zip(&glow_on_walls).map(scattered).collect();
         self.of_smoke.iter_mut().zip(&of_glow).for_each(|(all, glow)| all.add(glow));
         self.nested.refine(medium, &self.of_smoke, &self.of_walls);
     }
@@ -316,7 +319,7 @@ impl Blocks {
         self.sum_up::<{ WALLS }>(place, surface, solids)
     }
 
-    /// Irradiance / π by what smoke sends alone.
+    /// Irradiance / π by what smoke sends alone, from the near side of thick blocks.
     fn of_smoke(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
         self.sum_up::<{ SMOKE }>(place, surface, solids)
     }
@@ -385,14 +388,18 @@ impl Blocks {
             passes[c] = exp(-outside[c]);
             half[c] = exp(-inside[c]);
         }
-        // A block is no point: close to it, it is seen as large as half the sky.
-        let even = cosine * std::f32::consts::FRAC_1_PI / (square + 0.07 * edge * edge) * exp(-hidden);
+        let even = cosine * std::f32::consts::FRAC_1_PI * exp(-hidden);
         for c in 0..3 {
             let leaves = if inside[c] < 5e-4 { 1.0 } else { 0.5 * (1.0 - half[c] * half[c]) / inside[c] };
             let [x, y, z] = block.along[c];
             let sent = block.power[c] + x * unit[0] + y * unit[1] + z * unit[2];
             let floor = if SENDERS == ALL { 4.0 * block.floor[c] * unit[1].max(0.0) * half[c] } else { 0.0 };
-            let arrives = even * passes[c];
+            let close = match SENDERS {
+                SMOKE => closeness(square, edge, 2.0 * inside[c]),
+                // A block is no point: close to it, it is seen as large as half the sky.
+                _ => 1.0 / (square + 0.07 * edge * edge),
+            };
+            let arrives = even * passes[c] * close;
             let smoke = if SENDERS & SMOKE != 0 { arrives * (leaves * sent.max(0.0) + floor) } else { 0.0 };
             let mut walls = 0.0;
             if SENDERS & WALLS != 0 && block.walls[c] > 0.0 {
