@@ -8,16 +8,14 @@
 //! least amount that removes it, so surfaces, coats and shaders still read four values. The change is linear in the radiance: light of several
 //! sources is the sum of that of each, but for light from within.
 //!
-//! Light from within that walls reflect has no ordinates. If its irradiance is below 0, that is taken for the same error. Glow, and what smoke
-//! scatters of it, is summed up for each surface (`light/within.rs`): φ and J between cubes vary too slowly around a small solid, and have its
-//! shadow on its lit side. What they lack is added to the moments of the other light.
+//! Light from within that walls reflect has no ordinates. If its irradiance is below 0, that is taken for the same error.
 
 use rayon::prelude::*;
 
 use super::LightVolume;
 use super::ordinates::phase::{Ordinate, ordinates};
 use super::ordinates::{DIRECTIONS, Moments, Wall};
-use super::received::{OFF, of_small};
+use super::received::OFF;
 use crate::render::trilinear::spline_cells;
 
 /// Rounds over all surfaces in which the moments change.
@@ -57,15 +55,14 @@ impl Reading {
 impl LightVolume {
     /// Takes what solids send away from themselves off the irradiance by the moments that surfaces read.
     pub(super) fn correct_before_walls(&mut self) {
-        let walls: Vec<(usize, Wall)> =
-            self.cubes.walls.iter().copied().enumerate().filter(|(_, wall)| wall.cuts).collect();
+        let walls: Vec<Wall> = self.cubes.walls.iter().filter(|wall| wall.cuts).copied().collect();
         if walls.is_empty() {
             return;
         }
         let dims = self.surface_cubes().0;
         let ordinates = ordinates();
         let readings: Vec<Reading> =
-            walls.par_iter().with_min_len(64).map(|(n, wall)| self.reading(*n, wall, &ordinates)).collect();
+            walls.par_iter().with_min_len(64).map(|wall| self.reading(wall, &ordinates)).collect();
         let moments = if self.mixture.per_surface_cube() > 1 { &mut self.halved.1 } else { &mut self.light };
         moments.par_iter_mut().enumerate().for_each(|(c, moments)| {
             let mut change = Moments::default();
@@ -79,7 +76,7 @@ impl LightVolume {
         });
     }
 
-    fn reading(&self, number: usize, wall: &Wall, ordinates: &[Ordinate; DIRECTIONS]) -> Reading {
+    fn reading(&self, wall: &Wall, ordinates: &[Ordinate; DIRECTIONS]) -> Reading {
         let (dims, edge) = (self.surface_cubes().0, self.mixture.per_surface_cube());
         let (fine, normal) = (self.mixture.dims, wall.normal);
         let at = std::array::from_fn(|a| wall.place[a] / edge as f32 - 0.5 + OFF * normal[a]);
@@ -91,14 +88,7 @@ impl LightVolume {
             if away > 0.0 { ordinate.weight * (1.0 - 2.0 * away) } else { 0.0 }
         });
         let [mut lacks, mut of_walls] = [[0.0_f32; 3]; 2];
-        let mut of_smoke = [[0.0_f32; 4]; 3];
-        let from_smoke = self.surface_moments_of_smoke();
         for &(cube, weight) in &cubes {
-            if !self.within.on_walls.is_empty() {
-                for c in 0..3 {
-                    (0..4).for_each(|m| of_smoke[c][m] += weight * from_smoke[c].all()[m][cube]);
-                }
-            }
             let (place, part) = (dims.place(cube), weight / (edge * edge * edge) as f32);
             for m in 0..edge * edge * edge {
                 let within = [m % edge, m / edge % edge, m / (edge * edge)];
@@ -122,9 +112,6 @@ impl LightVolume {
             }
         }
         lacks.iter_mut().zip(of_walls).for_each(|(lacks, walls)| *lacks += (-walls).max(0.0));
-        if let Some(on_wall) = self.within.on_walls.get(number) {
-            (0..3).for_each(|c| lacks[c] += on_wall[c] - of_small(of_smoke[c], normal));
-        }
         Reading { cubes, normal, lacks }
     }
 

@@ -79,7 +79,7 @@ fn around([mean, flux @ ..]: [f32; 4], along: [f32; 3]) -> f32 {
 
 /// Irradiance / π of something small and bright. Light that comes evenly from half of all directions has a mean cosine of ½ and is exact by
 /// φ and J; with more it is taken for a share of parallel light, which leaves half of the surface dark.
-pub(super) fn of_small([mean, flux @ ..]: [f32; 4], normal: [f32; 3]) -> f32 {
+fn of_small([mean, flux @ ..]: [f32; 4], normal: [f32; 3]) -> f32 {
     let along = flux.iter().map(|x| x * x).sum::<f32>().sqrt();
     let arrives = -(0..3).map(|a| normal[a] * flux[a]).sum::<f32>();
     if along <= 0.5 * mean {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::extinction::Extinction;
 use super::gathered::{Facing, SolidCubes};
-use super::glow_blocks::{GlowBlocks, closeness};
+use super::glow_blocks::GlowBlocks;
 use super::last_flight::LastFlight;
 use super::nested_glow::NestedGlow;
 use super::ordinates::{MediumCubes, Moments, Outside, Sent, Solver, Sources, Sweeps, Wall};
@@ -26,10 +26,6 @@ const OPENING: f32 = 0.6;
 /// Distance before a wall at which the light that arrives is read, and that within which solids hide nothing \[cubes\].
 const OUTSIDE: f32 = 0.1;
 const CLEAR: f32 = 2.0;
-/// Senders that count: smoke, walls, or both and the floor.
-const SMOKE: u8 = 1;
-const WALLS: u8 = 2;
-const ALL: u8 = SMOKE | WALLS;
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -54,8 +50,6 @@ pub(super) struct Within {
     /// φ and J in the cubes that are read, of light that comes from smoke and from walls; 0 elsewhere.
     pub of_smoke: [Moments; 3],
     pub of_walls: [Moments; 3],
-    /// Irradiance / π by what smoke sends, for each wall; empty if nothing glows.
-    pub on_walls: Vec<[f32; 3]>,
 }
 
 /// Power of the cubes, one by one, in blocks of eight, and so on.
@@ -113,9 +107,8 @@ impl Within {
     ) {
         let Sources { emission, lamps, .. } = &self.sources;
         let lit = lamps.iter().flatten().chain(emission).flatten().any(|&sent| sent != 0.0);
-        let Self { glow, nested, on_walls, .. } = self;
+        let Self { glow, nested, .. } = self;
         nested.clear();
-        on_walls.clear();
         glow.build(medium, cells, cubes, part, |smoke, glowing| {
             if !lit {
                 nested.solve(cubes, smoke, glowing, medium, sweeps, fine);
@@ -181,12 +174,6 @@ impl Within {
         let columns = self.build(medium, floor.as_ref());
         let of = [&mut self.of_smoke, &mut self.of_walls];
         last_flight(&mut self.flight, medium, &self.sent, &columns, of);
-        let scattered = |(wall, &glow): (&Wall, &[f32; 3])| {
-            sum(self.blocks.of_smoke(before(wall), surface(wall), &self.solids), glow)
-        };
-        // Around lamps alone the last flight is closer.
-        let shining = if self.glow.shines() { &medium.walls[..] } else { &[] };
-        self.on_walls = shining.par_iter().zip(&glow_on_walls).map(scattered).collect();
         self.of_smoke.iter_mut().zip(&of_glow).for_each(|(all, glow)| all.add(glow));
         self.nested.refine(medium, &self.of_smoke, &self.of_walls);
     }
@@ -311,20 +298,15 @@ impl Blocks {
 
     /// Irradiance / π of a surface at a place \[m\].
     fn on_surface(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
-        self.sum_up::<{ ALL }>(place, surface, solids)
+        self.sum_up::<true>(place, surface, solids)
     }
 
     /// Irradiance / π by what walls reflect alone.
     fn of_walls(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
-        self.sum_up::<{ WALLS }>(place, surface, solids)
+        self.sum_up::<false>(place, surface, solids)
     }
 
-    /// Irradiance / π by what smoke sends alone, from the near side of thick blocks.
-    fn of_smoke(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
-        self.sum_up::<{ SMOKE }>(place, surface, solids)
-    }
-
-    fn sum_up<const SENDERS: u8>(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
+    fn sum_up<const SMOKE: bool>(&self, place: [f32; 3], surface: Facing, solids: &SolidCubes) -> [f32; 3] {
         let mut all = [0.0; 3];
         let top = self.levels.len() - 1;
         let mut open = vec![(top, [0_usize; 3])];
@@ -338,11 +320,11 @@ impl Blocks {
             let block = &blocks[number as usize];
             let way = [place[0] - block.place[0], place[1] - block.place[1], place[2] - block.place[2]];
             let square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2];
-            if SENDERS == WALLS && block.walls == [0.0; 3] {
+            if !SMOKE && block.walls == [0.0; 3] {
                 continue;
             }
             if level == 0 || edge * edge < OPENING * OPENING * square {
-                self.add::<SENDERS>(block, edge, place, surface, solids, &mut all);
+                self.add::<SMOKE>(block, edge, place, surface, solids, &mut all);
                 continue;
             }
             let fine = self.levels[level - 1].dims.array();
@@ -358,7 +340,7 @@ impl Blocks {
 
     /// Adds the light of a block, which hides a part of itself.
     #[inline(always)]
-    fn add<const SENDERS: u8>(
+    fn add<const SMOKE: bool>(
         &self,
         block: &Block,
         edge: f32,
@@ -388,21 +370,17 @@ impl Blocks {
             passes[c] = exp(-outside[c]);
             half[c] = exp(-inside[c]);
         }
-        let even = cosine * std::f32::consts::FRAC_1_PI * exp(-hidden);
+        // A block is no point: close to it, it is seen as large as half the sky.
+        let even = cosine * std::f32::consts::FRAC_1_PI / (square + 0.07 * edge * edge) * exp(-hidden);
         for c in 0..3 {
             let leaves = if inside[c] < 5e-4 { 1.0 } else { 0.5 * (1.0 - half[c] * half[c]) / inside[c] };
             let [x, y, z] = block.along[c];
             let sent = block.power[c] + x * unit[0] + y * unit[1] + z * unit[2];
-            let floor = if SENDERS == ALL { 4.0 * block.floor[c] * unit[1].max(0.0) * half[c] } else { 0.0 };
-            let close = match SENDERS {
-                SMOKE => closeness(square, edge, 2.0 * inside[c]),
-                // A block is no point: close to it, it is seen as large as half the sky.
-                _ => 1.0 / (square + 0.07 * edge * edge),
-            };
-            let arrives = even * passes[c] * close;
-            let smoke = if SENDERS & SMOKE != 0 { arrives * (leaves * sent.max(0.0) + floor) } else { 0.0 };
+            let floor = 4.0 * block.floor[c] * unit[1].max(0.0) * half[c];
+            let arrives = even * passes[c];
+            let smoke = if SMOKE { arrives * (leaves * sent.max(0.0) + floor) } else { 0.0 };
             let mut walls = 0.0;
-            if SENDERS & WALLS != 0 && block.walls[c] > 0.0 {
+            if block.walls[c] > 0.0 {
                 let [x, y, z] = block.normals[c];
                 let facing = (x * unit[0] + y * unit[1] + z * unit[2]).max(0.0);
                 walls = arrives * (block.walls[c] - 0.5 * (x * x + y * y + z * z).sqrt() + 2.0 * facing);
