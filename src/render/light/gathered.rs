@@ -29,7 +29,7 @@ impl Gathered {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facing {
     pub normal: [f32; 3],
-    /// Distance within which solids hide nothing \[m\]: cubes that the surface itself cuts are no shade.
+    /// Distance within which solids cast no shadow \[m\]: the surface lies within cubes that its own solid fills in part.
     pub clear: f32,
 }
 

@@ -35,9 +35,12 @@ const REACH: f32 = 1.0;
 const NEGLIGIBLE: f32 = 0.01;
 /// Steps for each edge of a cell or block: with one, a ray from the middle of a cell would pass between two.
 const FINENESS: f32 = 1.5;
-/// Least square of a distance from a block at which a surface reads it \[square edges\]: the cosine over the square of the distance, as the mean
-/// over a cube that touches the surface.
+/// Least square of the distance from a block to a surface \[square edges\]. It gives the irradiance of a cube that touches the surface.
 const CLOSEST: f32 = 0.43;
+/// Mean square optical depth above which moving pictures use the senders of a block, or the readers of one, less and less: light that is
+/// linear between thick cubes is too bright at their sides already.
+const THICK_SENDERS: f32 = 0.67;
+const THICK_READERS: f32 = 0.125;
 /// No block.
 const NONE: u32 = u32::MAX;
 
@@ -52,7 +55,8 @@ pub(super) struct GlowBlocks {
     /// Index of the level with blocks as large as the cubes of the light volume, and of the smoke that is as fine.
     of_cubes: usize,
     like_cubes: usize,
-    /// Mean square along each axis of the places in a block of that level for which its light is read \[m²\].
+    /// Mean square along each axis of the places in a block of level `of_cubes` for which light is read \[m²\]; 0 where each cell is read
+    /// by itself, as in files.
     reading: f32,
 }
 
@@ -229,6 +233,11 @@ impl GlowBlocks {
         self.cells.edge() * (2 << level) as f32
     }
 
+    /// The smoke in blocks of a level.
+    fn smoke_of(&self, level: usize) -> &Extinction<1> {
+        &self.smoke[(level + 1).min(self.smoke.len() - 1)]
+    }
+
     /// Light at a place \[m\], on a surface if one is given.
     pub fn gather_at(&self, place: [f32; 3], surface: Option<Facing>, solids: &SolidCubes) -> Gathered {
         let mut all = Gathered::default();
@@ -239,9 +248,9 @@ impl GlowBlocks {
             Some(_) => (OPENING_ON_SURFACE, self.of_cubes.saturating_sub(1)),
             None => (OPENING, self.of_cubes),
         };
-        let smoke = &self.smoke[(self.of_cubes + 1).min(self.smoke.len() - 1)];
+        let smoke = self.smoke_of(self.of_cubes);
         let [extinction] = smoke.at(place.map(|x| (x / smoke.edge).max(0.0) as usize));
-        let reads = Places { square: self.reading, extinction }.up_to(0.125);
+        let reads = Places { square: self.reading, extinction }.narrowed_above(THICK_READERS);
         let mut open = vec![(self.levels.len() - 1, [0_usize; 3])];
         while let Some((level, at)) = open.pop() {
             let Level { dims, numbers, blocks } = &self.levels[level];
@@ -282,12 +291,17 @@ impl GlowBlocks {
             let clear = surface.map_or(0.0, |surface| surface.clear);
             let hidden = solids.depth(block.place, unit, [0.0, ends[1] - clear]);
             let sent = in_direction(&block.towards, unit);
-            let [extinction] = self.smoke[(level + 1).min(self.smoke.len() - 1)].at(at);
+            let [extinction] = self.smoke_of(level).at(at);
             let [of_mean, of_flux] = match surface {
                 Some(_) => [square * closeness(square, edge, edge * extinction); 2],
                 None => {
                     let sends = Places::of_cube(edge, extinction);
-                    spread(edge, if reads.square > 0.0 { sends.up_to(0.67) } else { sends }, reads, square)
+                    spread(
+                        edge,
+                        if reads.square > 0.0 { sends.narrowed_above(THICK_SENDERS) } else { sends },
+                        reads,
+                        square,
+                    )
                 }
             };
             let area = 4.0 * std::f32::consts::PI * square.max(1e-18);
@@ -496,8 +510,7 @@ fn of_cells(smoke: &Extinction<1>, parts: &[u32; 8], glowing: &[GlowingCell]) ->
                 axes += offset(n, a) ^ offset(m, a);
             }
             let square = axes as f32 * h * h;
-            let from = Places::of_cube(h, extinction);
-            let [more, _] = spread(h, from, Places::middle(), square);
+            let [more, _] = spread(h, Places::of_cube(h, extinction), Places::MIDDLE, square);
             let area = 4.0 * std::f32::consts::PI * square;
             (0..3).for_each(|c| arrives[c] += more * sent.towards[c][direction] / area);
         }
@@ -540,7 +553,7 @@ fn whole(smoke: &Extinction<1>, corner: [usize; 3], parts: &[Option<&Block>; 8])
         for (_, other) in parts.iter().enumerate().filter(|(m, _)| *m != n) {
             let Some(other) = other else { continue };
             let (unit, square) = way(other.place, middle);
-            let both = Places::of_cube(edge, extinction).up_to(0.67);
+            let both = Places::of_cube(edge, extinction).narrowed_above(THICK_SENDERS);
             let [more, _] = spread(edge, both, both, square);
             let area = 4.0 * std::f32::consts::PI * square.max(1e-18);
             let sent = in_direction(&other.towards, unit);
@@ -583,22 +596,21 @@ impl Block {
     }
 }
 
-/// Places, in a block of smoke, that send or read light: their mean square along each axis around its middle \[m²\], and the extinction there.
+/// Places in a block of smoke that send or read light.
 #[derive(Clone, Copy, Debug)]
 struct Places {
+    /// Mean square of their distance from the middle along each axis \[m²\].
     square: f32,
+    /// \[1/m\]
     extinction: f32,
 }
 
 impl Places {
+    const MIDDLE: Self = Self { square: 0.0, extinction: 0.0 };
+
     /// Places all over a cube with an edge \[m\].
     fn of_cube(edge: f32, extinction: f32) -> Self {
         Self { square: edge * edge / 12.0, extinction }
-    }
-
-    /// One place.
-    fn middle() -> Self {
-        Self { square: 0.0, extinction: 0.0 }
     }
 
     /// Mean square of the optical depth between the places along an axis.
@@ -606,16 +618,15 @@ impl Places {
         self.square * self.extinction * self.extinction
     }
 
-    /// The same, less where smoke is thicker than a square of a depth: what is linear between thick cubes is too bright at their sides already.
-    fn up_to(self, square_depth: f32) -> Self {
-        Self { square: self.square / (1.0 + (self.square_depth() / square_depth).powi(2)), ..self }
+    /// The same, closer to the middle where the square of the depth is above a limit.
+    fn narrowed_above(self, limit: f32) -> Self {
+        Self { square: self.square / (1.0 + (self.square_depth() / limit).powi(2)), ..self }
     }
 }
 
-/// One over the square of the distance at which a surface sees even smoke in a cube with an edge and an optical depth. `square` is that
-/// from its middle. What leaves thick smoke comes from its near side, but on longer ways at its rim: half of the way to the mean place
-/// counts. Close by, half the sky is full of it.
-pub(super) fn closeness(square: f32, edge: f32, depth: f32) -> f32 {
+/// 1 / r² for a surface that sees a cube of even smoke with an edge \[m\] and an optical depth. `square` is the square of the distance from its
+/// middle. Thick smoke shines from its near side, so r ends at half the way from the middle to the mean place that the light leaves.
+fn closeness(square: f32, edge: f32, depth: f32) -> f32 {
     // The mean way within the smoke of light that leaves it at a flat side.
     let deep =
         if depth < 0.1 { 0.5 - depth / 12.0 } else { 1.0 / depth - 1.0 / (exp(depth.min(60.0)) - 1.0) };
@@ -623,9 +634,9 @@ pub(super) fn closeness(square: f32, edge: f32, depth: f32) -> f32 {
     1.0 / (distance.max(0.0) * distance).max(CLOSEST * edge * edge)
 }
 
-/// Factors on φ and J that go from the middle of a cube with an edge, at a square of the distance, as means over the places that send and that
-/// read. Light e^(−σr) / r² of places with a mean square v along each axis becomes 1 + v σ² / 2 + v (σ / r + 1 / r²) times as much, its flux
-/// 1 + v σ² / 2 + v σ / r. What leaves a block counts v σ² / 2 of the senders.
+/// Factors on φ and J of light from the middle of a cube with an edge \[m\], as means over the places that send and that read. `square` is the
+/// square of the distance. With a mean square v along each axis, the mean of e^(−σr) / r² is 1 + v σ² / 2 + v (σ / r + 1 / r²) times that
+/// between the middles, the flux 1 + v σ² / 2 + v σ / r. The light that leaves a block counts v σ² / 2 of its senders already.
 fn spread(edge: f32, sends: Places, reads: Places, square: f32) -> [f32; 2] {
     let square = square.max(0.5 * edge * edge);
     let counted = 1.0 + 0.5 * sends.square_depth();

@@ -125,13 +125,6 @@ impl Sources {
     }
 }
 
-impl Wall {
-    /// A place at a distance \[cubes\] before it, in cubes with an edge \[m\].
-    pub fn outside(&self, h: f32, by: f32) -> [f32; 3] {
-        std::array::from_fn(|a| (self.place[a] + by * self.normal[a]) * h)
-    }
-}
-
 /// Radiance that the cubes send in one colour: the part that is the same in all directions, and what is added along each axis.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {

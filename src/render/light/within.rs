@@ -23,8 +23,9 @@ use crate::snapshot::Part;
 
 /// Largest edge of a block, in distances from its middle.
 const OPENING: f32 = 0.6;
-/// Distance before a wall at which the light that arrives is read, and that within which solids hide nothing \[cubes\].
+/// Distance before a wall at which the light that arrives is read \[cubes\].
 const OUTSIDE: f32 = 0.1;
+/// Distance from a wall within which solids cast no shadow on it \[cubes\].
 const CLEAR: f32 = 2.0;
 /// No block.
 const NONE: u32 = u32::MAX;
@@ -161,14 +162,15 @@ impl Within {
             collided.collide(c, &arrives);
             collided.emission[c].clear();
         }
-        let before = |wall: &Wall| wall.outside(medium.h, OUTSIDE);
-        let surface = |wall: &Wall| Facing { normal: wall.normal, clear: CLEAR * medium.h };
-        let glow_on = |wall: &Wall| glow.gather_at(before(wall), Some(surface(wall)), solids).on_surface;
-        let glow_on_walls: Vec<[f32; 3]> = medium.walls.par_iter().map(glow_on).collect();
-        let scattered = |wall: &Wall| blocks.on_surface(before(wall), surface(wall), solids);
-        let of_blocks: Vec<[f32; 3]> = medium.walls.par_iter().map(scattered).collect();
-        let mut arrives = glow_on_walls.iter().zip(of_blocks);
-        collided.reflect(medium, |_| arrives.next().map_or([0.0; 3], |(&glow, sent)| sum(glow, sent)));
+        let arriving = |wall: &Wall| {
+            let outside = std::array::from_fn(|a| (wall.place[a] + OUTSIDE * wall.normal[a]) * medium.h);
+            let surface = Facing { normal: wall.normal, clear: CLEAR * medium.h };
+            let glow = glow.gather_at(outside, Some(surface), solids).on_surface;
+            sum(blocks.on_surface(outside, surface, solids), glow)
+        };
+        let arrives: Vec<[f32; 3]> = medium.walls.par_iter().map(arriving).collect();
+        let mut arrives = arrives.into_iter();
+        collided.reflect(medium, |_| arrives.next().unwrap_or_default());
         solver.solve(medium, collided, &dark, sweeps, false, &mut self.scratch);
         solver.add_sent(sent);
         let columns = self.build(medium, floor.as_ref());
@@ -239,7 +241,8 @@ impl Blocks {
             0.0 => [0.0; 4],
             _ => {
                 let smoke = 1.0 - medium.solid.get(n).unwrap_or(&0.0);
-                [0, 1, 2, 3].map(|c| if c < 3 { smoke * unpeaked(medium, c, n) } else { 0.0 })
+                let of = |c: usize| smoke * unpeaked(medium, c, n);
+                [of(0), of(1), of(2), 0.0]
             }
         });
     }
