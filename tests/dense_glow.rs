@@ -111,8 +111,8 @@ fn moving_pictures_of_dense_glow_are_as_bright_as_traced() {
     assert!(ratios.iter().all(|ratio| (0.85..1.18).contains(ratio)), "{ratios:?}");
 }
 
-/// Even smoke that glows and scatters is as bright as traced. While the light from the next cells was taken for that of points, it was 0.92 in
-/// files and 0.90 in moving pictures.
+/// Even smoke that glows and scatters is as bright as traced. Light from neighbouring cells once counted as that of points: 0.92 in files and
+/// 0.90 in moving pictures.
 #[test]
 fn even_smoke_that_glows_is_as_bright_as_traced() {
     let (dims, h) = (Dims::new([64; 3]).unwrap(), 1.0 / 64.0);
