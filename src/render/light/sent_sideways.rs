@@ -9,6 +9,8 @@ use crate::render::exp::exp;
 const PATCHES: usize = 8;
 /// Sharpness with which light is taken from the ordinates closest to a direction.
 const CLOSEST: i32 = 4;
+/// Depth behind a side, as a share of the longer horizontal side of the box, in which smoke takes light.
+const THICKNESS: f32 = 0.4;
 /// Share of the length of the box within which a point is on a side.
 const ON_SIDE: f32 = 1e-4;
 
@@ -29,8 +31,8 @@ struct Side {
     is_far: bool,
     ordinates: [Ordinate; 3],
     patches: Vec<Patch>,
-    /// Greatest share of light that the smoke takes at the side, for each column of patches.
-    takes: Vec<f32>,
+    /// For each column of patches, heights \[m\] of cubes whose smoke takes a greater share of the light than that below them, and this share.
+    takes: Vec<Vec<[f32; 2]>>,
     /// Edge of a patch \[m\].
     edge: f32,
 }
@@ -67,28 +69,36 @@ impl LightVolume {
         let place_on_axis = if is_far { count[axis] - 1 } else { 0 };
         let (mut patches, mut takes) = (Vec::new(), Vec::new());
         for first in (0..count[other]).step_by(step) {
-            let mut most: f32 = 0.0;
+            let last = (first + step).min(count[other]);
+            let (mut records, mut most): (Vec<[f32; 2]>, f32) = (Vec::new(), 0.0);
             for first_y in (0..count[1]).step_by(step) {
-                let (last, last_y) = ((first + step).min(count[other]), (first_y + step).min(count[1]));
-                let cubes = (last - first) * (last_y - first_y);
-                let (mut sent, mut taken) = ([[0.0; 3]; 3], 0.0);
-                for (t, j) in (first_y..last_y).flat_map(|j| (first..last).map(move |t| (t, j))) {
-                    let mut place = [0, j, 0];
-                    (place[axis], place[other]) = (place_on_axis, t);
-                    self.add_leaving(dims, place, &out, &mut sent, &mut taken);
+                let last_y = (first_y + step).min(count[1]);
+                let (mut sent, mut all, mut height) = ([[0.0; 3]; 3], 0.0, 0.0);
+                for j in first_y..last_y {
+                    let mut taken = 0.0;
+                    for t in first..last {
+                        let mut place = [0, j, 0];
+                        (place[axis], place[other]) = (place_on_axis, t);
+                        self.add_leaving(dims, place, &out, &mut sent, &mut taken);
+                    }
+                    (all, height) = (all + taken, height + taken * (j as f32 + 0.5) * h);
+                    let share = taken / (last - first) as f32;
+                    if share > most {
+                        records.push([j as f32 * h, share]);
+                        most = share;
+                    }
                 }
-                let share = 1.0 / cubes as f32;
-                most = most.max(share * taken);
-                if taken > 0.0 {
+                if all > 0.0 {
+                    let cubes = ((last - first) * (last_y - first_y)) as f32;
                     let mut middle = [0.0; 3];
                     middle[axis] = if is_far { self.extent[axis] } else { 0.0 };
-                    middle[1] = 0.5 * (first_y + last_y) as f32 * h;
+                    middle[1] = height / all;
                     middle[other] = 0.5 * (first + last) as f32 * h;
-                    let sent = sent.map(|colors| colors.map(|x: f32| share * x));
-                    patches.push(Patch { middle, area: cubes as f32 * h * h, sent });
+                    let sent = sent.map(|colors| colors.map(|x: f32| x / cubes));
+                    patches.push(Patch { middle, area: cubes * h * h, sent });
                 }
             }
-            takes.push(most);
+            takes.push(records);
         }
         let ordinates = out.map(|(_, ordinate)| ordinate);
         Side { axis, is_far, ordinates, patches, takes, edge: step as f32 * h }
@@ -108,7 +118,8 @@ impl LightVolume {
         if extinction == 0.0 || !self.solver.wanted(i, row) {
             return;
         }
-        let takes = 1.0 - exp(-2.0 * extinction * self.mixture.h);
+        let longest = self.extent[0].max(self.extent[2]);
+        let takes = 1.0 - exp(-THICKNESS * longest * extinction);
         *taken += takes;
         for c in 0..3 {
             let (radiance, inflow) = (self.solver.radiance(c, row), self.solver.inflow(c));
@@ -127,16 +138,24 @@ impl SmokySides {
             .all(|&(at, end)| at > ON_SIDE * end && at < (1.0 - ON_SIDE) * end)
     }
 
-    /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, interpolated between columns of patches.
+    /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, interpolated between columns of
+    /// patches. Next to the side, smoke high above the floor is still seen from below.
     pub fn takes(&self, x: f32, z: f32) -> f32 {
-        let of_side = |side: &Side| {
+        let of_side = |side: &Side, out: f32| {
             let along = if side.axis == 0 { z } else { x };
-            let at = (along / side.edge - 0.5).clamp(0.0, (side.takes.len() - 1) as f32);
-            let low = at as usize;
-            let high = (low + 1).min(side.takes.len() - 1);
-            side.takes[low] + (at - low as f32) * (side.takes[high] - side.takes[low])
+            let most = |column: usize| {
+                let seen = |&[height, takes]: &[f32; 2]| {
+                    if height == 0.0 { takes } else { takes * out / (out + height) }
+                };
+                side.takes[column].iter().map(seen).fold(0.0, f32::max)
+            };
+            let last = side.takes.len() - 1;
+            let at = (along / side.edge - 0.5).clamp(0.0, last as f32);
+            let [low, high] = [at as usize, (at as usize + 1).min(last)];
+            let [one, other] = [low, high].map(most);
+            one + (at - low as f32) * (other - one)
         };
-        self.sides_facing([x, 0.0, z]).map(|(side, _)| of_side(side)).fold(0.0, f32::max)
+        self.sides_facing([x, 0.0, z]).map(|(side, out)| of_side(side, out.max(0.0))).fold(0.0, f32::max)
     }
 
     /// Returns the change of the radiance of a white floor by the smoke at the sides; below the box, that at the closest side.
