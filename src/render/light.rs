@@ -12,7 +12,7 @@
 //! Cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`), but not in files of smoke that glows. In files the light of
 //! the sun that first collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
 //!
-//! Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
+//! Of a wide sun the depth is an effective one (`light/wide_sun.rs`). Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
 //! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
 //! Where smoke that glows is thick, eyes read its light on smaller cubes (`light/nested_glow.rs`).
 //!
@@ -49,6 +49,7 @@ mod sun;
 mod sunlit_cubes;
 mod surfaces;
 mod towards;
+mod wide_sun;
 mod within;
 
 use std::mem::take;
@@ -81,8 +82,9 @@ use outside_rays::OutsideRays;
 #[cfg(feature = "viewer")]
 pub(super) use received::OFF;
 pub(super) use sent_sideways::SmokySides;
-use spline_rays::{SplineField, parallel_depths};
+use spline_rays::SplineField;
 pub(super) use sun::{root, squared};
+use wide_sun::depth_to_sun;
 use within::Within;
 
 /// The share of the sun that is left in the shadow of a solid; none would spread the shadow over the points around it.
@@ -95,12 +97,6 @@ const BEFORE_SURFACES: usize = 3;
 const SWEEPS: [usize; 3] = [4, 7, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
-/// Least and greatest number of directions to a wide sun.
-const FEWEST_DIRECTIONS: usize = 12;
-const MOST_DIRECTIONS: usize = 48;
-/// Directions whose depths are in memory together.
-const AT_ONCE: usize = 8;
-
 /// The light in one snapshot under one look.
 #[derive(Debug)]
 pub struct LightVolume {
@@ -156,8 +152,7 @@ pub struct LightVolume {
 #[derive(Clone, Debug, Default)]
 struct Scratch {
     planes: gather::Planes,
-    /// Depths towards directions of a wide sun.
-    discs: [Vec<f32>; AT_ONCE],
+    discs: wide_sun::Depths,
     /// Sums over the points in each cube.
     sums: Vec<[f32; 4]>,
 }
@@ -282,7 +277,7 @@ impl LightVolume {
             (take(&mut self.means_as_read), take(&mut self.scratch.discs), take(&mut self.depth));
         means.clear();
         rayon::join(
-            || gather_sun((field, spline.as_ref()), medium.extinction, sun, &mut discs, &mut depth),
+            || depth_to_sun((field, spline.as_ref()), medium.extinction, sun, &mut discs, &mut depth),
             || as_read.then(|| self.fill_means_as_read(&mut means)),
         );
         (self.means_as_read, self.scratch.discs, self.depth) = (means, discs, depth);
@@ -418,13 +413,6 @@ impl LightVolume {
     /// Optical depth of the smoke from a place in the box \[m\] to the sun; beyond the box, that of the nearest place.
     pub fn depth_to_sun(&self, p: [f32; 3]) -> f32 {
         self.depth_at(&self.depth, p)
-    }
-
-    /// Number of directions to the sun whose depths count: shadows that they throw across the box lie a point or two apart.
-    pub(super) fn sun_directions(&self) -> usize {
-        let longest = self.points.array().into_iter().max().unwrap_or(1);
-        let apart = 2.0 * self.sun.half_extent(longest as f32);
-        if self.sun.is_wide() { (apart.ceil() as usize).clamp(FEWEST_DIRECTIONS, MOST_DIRECTIONS) } else { 1 }
     }
 
     /// Share of the sun that the smoke lets through to a surface in the box \[m\], with what it scatters in the forward peak.
@@ -596,34 +584,6 @@ fn spans(points: Dims, density: &[f32]) -> Vec<Range<usize>> {
         both.map_or(0..0, |[first, last]| first.saturating_sub(2)..(last + 3).min(points.nx))
     };
     (0..rows.len()).into_par_iter().with_min_len(points.ny).map(span).collect()
-}
-
-/// Depth towards the sun; of a large one, the effective depth over `count` directions.
-fn gather_sun(
-    (field, spline): (Points, Option<&SplineField>),
-    extinction: f32,
-    (sun, count): (&Lamp, usize),
-    depths: &mut [Vec<f32>; AT_ONCE],
-    out: &mut Vec<f32>,
-) {
-    let towards = |n: usize| sun.drawn([0.0; 3], Lamp::spread(n, count, 0.0)).direction;
-    if count == 1 {
-        return parallel_depths(field, spline, extinction, towards(0), out);
-    }
-    out.clear();
-    out.resize(field.dims.cells(), 0.0);
-    for first in (0..count).step_by(AT_ONCE) {
-        let depths = &mut depths[..AT_ONCE.min(count - first)];
-        let sweep = |(n, depth): (usize, &mut Vec<f32>)| {
-            parallel_depths(field, spline, extinction, towards(first + n), depth);
-        };
-        depths.par_iter_mut().enumerate().for_each(sweep);
-        let add = |(node, clear): (usize, &mut f32)| {
-            *clear += depths.iter().map(|depth| exp(-depth[node])).sum::<f32>()
-        };
-        out.par_iter_mut().enumerate().for_each(add);
-    }
-    out.par_iter_mut().for_each(|clear| *clear = -(*clear / count as f32).max(1e-30).ln());
 }
 
 #[cfg(test)]

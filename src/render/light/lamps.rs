@@ -7,9 +7,10 @@
 use rayon::prelude::*;
 
 use super::forward_peak::Spread;
-use super::spline_rays::{SplineField, parallel_depths};
+use super::spline_rays::SplineField;
 use super::sunlit_cubes::spread;
-use super::{LightVolume, Points};
+use super::wide_sun::{depth_to_sun, extrapolate, within};
+use super::{LightVolume, Points, root, squared};
 #[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;
@@ -55,33 +56,24 @@ impl LightVolume {
     fn depth_to(&self, lamp: &Lamp, medium: &Medium, spline: Option<&SplineField>) -> Vec<f32> {
         let (points, spacing) = (self.points, self.spacing);
         let count = lamp.depths(spacing);
-        let toward = |n: usize, p: [f32; 3]| lamp.drawn(p, Lamp::spread(n, count, 0.0));
         let mut depth = vec![0.0; points.cells()];
         if lamp.is_far() {
             let field = Points { dims: points, spacing, values: &self.density };
-            let sweep = |n: usize| {
-                let mut depth = Vec::new();
-                let direction = toward(n, [0.0; 3]).direction;
-                parallel_depths(field, spline, medium.extinction, direction, &mut depth);
-                depth
-            };
-            let all: Vec<Vec<f32>> = (0..count).into_par_iter().map(sweep).collect();
-            depth.par_iter_mut().enumerate().for_each(|(n, depth)| {
-                let clear = all.iter().map(|all| exp(-all[n])).sum::<f32>() / count as f32;
-                *depth = if count == 1 { all[0][n] } else { -clear.max(1e-30).ln() };
-            });
+            let mut discs = Default::default();
+            depth_to_sun((field, spline), medium.extinction, (lamp, count), &mut discs, &mut depth);
             return depth;
         }
         // Surfaces read the light everywhere.
         let everywhere = !self.solids.is_empty();
         depth.par_chunks_mut(points.nx).enumerate().with_min_len(8).for_each(|(row, depths)| {
             let span = if everywhere { 0..points.nx } else { self.spans[row].clone() };
-            let place = |n: usize| (n as f32 - 0.5) * spacing;
-            let (y, z) = (place(row % points.ny), place(row / points.ny));
+            let place = |a: usize, n: usize| ((n as f32 - 0.5) * spacing).clamp(0.0, self.extent[a]);
+            let (y, z) = (place(1, row % points.ny), place(2, row / points.ny));
             for i in span {
-                depths[i] = self.depth_between_lamp([place(i), y, z], lamp, count, medium);
+                depths[i] = self.depth_between_lamp([place(0, i), y, z], lamp, count, medium);
             }
         });
+        extrapolate(points, &mut depth);
         depth
     }
 
@@ -261,6 +253,8 @@ impl LightVolume {
     }
 
     /// Adds the light of further lights that is scattered once, or forward before as `spread` says, to a run of points from `first` on.
+    ///
+    /// What is read between points beyond a side and those within is right on the side.
     pub(super) fn add_lamps(
         &self,
         [first, j, k]: [usize; 3],
@@ -270,38 +264,25 @@ impl LightVolume {
         sent: &mut [[f32; super::light_chunk::CHUNK]; 3],
         count: usize,
     ) {
-        let spacing = self.spacing;
         for i in 0..count {
-            let at = [first + i, j, k];
-            let p = at.map(|n| (n as f32 - 0.5) * spacing);
+            let p = [first + i, j, k].map(|n| (n as f32 - 0.5) * self.spacing);
             let n = self.points.index(first + i, j, k);
-            let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
-            let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+            let inner = within(self.points, n);
+            let scale = [0, 1, 2].map(|c| scale[c][i]);
             for lit in &self.lamps {
-                let arriving = (0..lit.lamp.parts()).map(|part| lit.lamp.arriving(part, p));
-                let mut arriving = arriving.filter(|from| from.share > 0.0).peekable();
-                if arriving.peek().is_none() {
-                    continue;
-                }
-                let depth = lit.depth[n] + lit.shade.get(n).copied().unwrap_or(0.0);
-                let clear = exp(-depth);
-                let ahead = spread
-                    .as_ref()
-                    .map(|spread| (spread, [0, 1, 2].map(|c| spread.ahead([depth, clear, scale[c][i]]))));
-                let (mut once, mut forward) = (0.0, [0.0; 3]);
-                for Arriving { direction, share, parallel, .. } in arriving {
-                    let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
-                    once += share * medium.phase_function(parallel, cosine);
-                    if let Some((spread, ahead)) = &ahead {
-                        // No higher moments of the other share: only the fourteen directions add some to sunlight.
-                        let towards = [0.0, parallel * cosine];
-                        for c in 0..3 {
-                            forward[c] += share * spread.radiance(&ahead[c], towards);
-                        }
-                    }
-                }
+                let shade = lit.shade.get(n).copied().unwrap_or(0.0);
+                let light =
+                    |depth: f32| scattered_ahead(&lit.lamp, p, eye, medium, spread, (depth + shade, scale));
+                let light = if inner == n {
+                    light(lit.depth[n])
+                } else {
+                    let [beyond, depth] = [n, inner].map(|n| lit.depth[n]);
+                    let on_side = squared(0.5 * (root(beyond) + root(depth))).max(0.0);
+                    let [on_side, depth] = [on_side, depth].map(light);
+                    std::array::from_fn(|c| 2.0 * on_side[c] - depth[c])
+                };
                 for c in 0..3 {
-                    sent[c][i] += lit.lamp.color[c] * (once * clear + forward[c]).max(0.0);
+                    sent[c][i] += light[c].max(0.0);
                 }
             }
         }
@@ -321,6 +302,38 @@ impl LightVolume {
         let dims = Dims { nz: blocks * self.points.nz, ..self.points };
         (dims, (0..blocks * cells).map(texel).collect())
     }
+}
+
+/// The radiance towards an eye of light of a lamp that is scattered once at `p`, or forward before, at a depth from the lamp of which the share
+/// `scale` attenuates light that goes on.
+fn scattered_ahead(
+    lamp: &Lamp,
+    p: [f32; 3],
+    eye: [f32; 3],
+    medium: &Medium,
+    spread: Option<Spread>,
+    (depth, scale): (f32, [f32; 3]),
+) -> [f32; 3] {
+    let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
+    let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+    let clear = exp(-depth);
+    let spread = spread.map(|spread| (spread, scale.map(|scale| spread.ahead([depth, clear, scale]))));
+    let mut sum = [0.0; 3];
+    for part in 0..lamp.parts() {
+        let Arriving { direction, share, parallel, .. } = lamp.arriving(part, p);
+        if share <= 0.0 {
+            continue;
+        }
+        let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
+        let once = clear * medium.phase_function(parallel, cosine);
+        for c in 0..3 {
+            // No higher moments of the other share: only the fourteen directions add some to sunlight.
+            let towards = [0.0, parallel * cosine];
+            let forward = spread.as_ref().map_or(0.0, |(spread, ahead)| spread.radiance(&ahead[c], towards));
+            sum[c] += share * (once + forward);
+        }
+    }
+    std::array::from_fn(|c| lamp.color[c] * sum[c].max(0.0))
 }
 
 /// Direct light in a cube: for each colour the sum, and the sum times its direction.
