@@ -400,6 +400,29 @@ fn solids_at_the_edges_of_the_box_are_as_bright_as_traced() {
     assert!((ratio - 1.0).abs() < 0.05 && most < 1.2 * most_traced, "{ratio} {most} {most_traced}");
 }
 
+/// Parts of solids beyond the box read the cubes at its sides, which lie within these solids: they were black but for the sun, and a box of solid
+/// around all cubes was 0.05 of traced under a sky.
+#[test]
+fn solids_that_reach_out_of_the_box_are_as_bright_as_traced() {
+    let camera = Camera::at([4.5, 2.0, 3.0], [0.5; 3], 30.0);
+    let beam = |size| SolidShape::Box { size };
+    for (name, shape) in [
+        ("beam through two sides", beam([1.8, 0.4, 0.4])),
+        ("box around the box", beam([1.5; 3])),
+        ("ball around the box", SolidShape::Sphere { radius: 1.0 }),
+    ] {
+        for cells in [32, 64] {
+            let mut snapshot = smoke_in(cells, 0.0, 0.0);
+            snapshot.solids = vec![Solid::new(shape.clone(), [0.5; 3]).pose(0.0, 0.0)];
+            let look = Look { sun: [0.0; 3], solids: vec![[0.5; 3]], floor: None, paths: 64, ..look() };
+            let [fast, traced] = both_from(&camera, &snapshot, &look);
+            let ratio = mean(&fast, |_, _| true) / mean(&traced, |_, _| true);
+            println!("{name}, {cells} cells: {ratio:.3}");
+            assert!((ratio - 1.0).abs() < 0.07, "{name}, {cells} cells: {ratio}");
+        }
+    }
+}
+
 /// A solid typed as `#8a4a3a` shows that colour where it faces the default sun.
 #[test]
 fn a_solid_shows_its_typed_colour() {

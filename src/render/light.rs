@@ -318,7 +318,7 @@ impl LightVolume {
             let cubes = thinned.as_ref().unwrap_or(&self.cubes);
             self.within.solve(cubes, look.floor, sweeps, |n| read[n]);
         }
-        self.extend_into_solids();
+        self.extend_into_solids(&outside);
         self.halve_if_fine();
         self.floor_columns = self.diffuse_on_floor();
         if self.within.shines {

@@ -199,6 +199,17 @@ impl Outside {
             self.ground[channel] + (self.sky[channel] - self.ground[channel]) * up
         })
     }
+
+    /// φ and J of one colour where nothing takes light.
+    pub fn moments(&self, channel: usize) -> [f32; 4] {
+        let mut moments = [0.0; 4];
+        for ((step, weight), radiance) in directions().into_iter().zip(self.inflow(channel)) {
+            let [x, y, z] = unit(step);
+            let light = weight * radiance;
+            moments.iter_mut().zip([1.0, x, y, z]).for_each(|(moment, along)| *moment += light * along);
+        }
+        moments
+    }
 }
 
 /// The directions that lead down onto a floor, with their shares of its irradiance.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::LightVolume;
-use super::ordinates::{FloorBelow, Moments, Wall};
+use super::ordinates::{FloorBelow, Moments, Outside, Wall};
 use crate::grid::Dims;
 use crate::look::Look;
 use crate::render::camera::unit;
@@ -130,15 +130,28 @@ impl LightVolume {
 
     /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not
     /// that within, which would leave rings of cubes on it.
-    pub(super) fn extend_into_solids(&mut self) {
+    ///
+    /// Surfaces beyond the box read the cubes at its sides. Those deep in a solid hold light from outside, which arrives at the parts of it
+    /// that reach out of the box.
+    pub(super) fn extend_into_solids(&mut self, outside: &Outside) {
         let (dims, layers) = (self.mixture.dims, LAYERS * self.mixture.per_surface_cube());
+        let at_side = |n: usize| {
+            let (at, size) = (dims.place(n), dims.array());
+            (0..3).any(|a| at[a] < layers || at[a] + layers >= size[a])
+        };
         let Self { filled, solver, light, within, .. } = self;
-        extend(dims, filled, layers, |n, near| {
+        let lit = extend(dims, filled, layers, |n, near| {
             take_mean(light, n, near);
             let in_row = |n: usize| [n % dims.nx, n / dims.nx];
             let near: Vec<[usize; 2]> = near.iter().map(|&n| in_row(n)).collect();
             solver.take_mean(in_row(n), &near);
         });
+        for (c, light) in light.iter_mut().enumerate() {
+            let open = outside.moments(c);
+            for n in (0..lit.len()).filter(|&n| !lit[n] && at_side(n)) {
+                light.all_mut().into_iter().zip(open).for_each(|(values, open)| values[n] = open);
+            }
+        }
         if within.shines {
             extend(dims, filled, layers, |n, near| {
                 take_mean(&mut within.of_smoke, n, near);
@@ -178,13 +191,13 @@ impl LightVolume {
     }
 }
 
-/// Calls `take` for cubes with solids, layer by layer from outside, with the cubes around that hold light.
-fn extend(dims: Dims, filled: &[f32], layers: usize, mut take: impl FnMut(usize, &[usize])) {
-    if filled.iter().all(|&filled| filled == 0.0) {
-        return;
-    }
+/// Calls `take` for cubes with solids, layer by layer from outside, with the cubes around that hold light. Returns whether each cube holds light.
+fn extend(dims: Dims, filled: &[f32], layers: usize, mut take: impl FnMut(usize, &[usize])) -> Vec<bool> {
     let size = dims.array();
     let mut known: Vec<bool> = filled.iter().map(|&filled| filled == 0.0).collect();
+    if known.iter().all(|&known| known) {
+        return known;
+    }
     for _ in 0..layers {
         let before = known.clone();
         for n in (0..dims.cells()).filter(|&n| !before[n]) {
@@ -198,6 +211,7 @@ fn extend(dims: Dims, filled: &[f32], layers: usize, mut take: impl FnMut(usize,
             }
         }
     }
+    known
 }
 
 fn take_mean(light: &mut [Moments; 3], n: usize, near: &[usize]) {
