@@ -12,8 +12,8 @@
 //! Cubes hold the mean of the smoke that eyes read (`light/read_cells.rs`), but not in files of smoke that glows. In files the light of
 //! the sun that first collides in them is what enters a cell less what leaves it (`light/first_collisions.rs`).
 //!
-//! Of a wide sun the depth is an effective one (`light/wide_sun.rs`). Further lights have depths of their own, and a direction of their own in each cube (`light/lamps.rs`). Glowing smoke
-//! lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
+//! Wide suns have an effective depth (`light/wide_sun.rs`). Further lights have a depth each, and a direction in each cube
+//! (`light/lamps.rs`). Glowing smoke lights the rest along straight rays (`light/glow_blocks.rs`), smoke around a lamp by a sweep in many directions (`light/last_flight.rs`).
 //! Where smoke that glows is thick, eyes read its light on smaller cubes (`light/nested_glow.rs`).
 //!
 //! Beside the box the floor sees the light that leaves through its sides where smoke reaches them (`light/sent_sideways.rs`).
@@ -97,6 +97,7 @@ const BEFORE_SURFACES: usize = 3;
 const SWEEPS: [usize; 3] = [4, 7, 19];
 /// The same with fine light, whose smaller cubes need more sweeps.
 const FINE_SWEEPS: [usize; 3] = [12, 24, 60];
+
 /// The light in one snapshot under one look.
 #[derive(Debug)]
 pub struct LightVolume {

@@ -37,8 +37,8 @@ const NEGLIGIBLE: f32 = 0.01;
 const FINENESS: f32 = 1.5;
 /// Least square of the distance from a block to a surface \[square edges\]. It gives the irradiance of a cube that touches the surface.
 const CLOSEST: f32 = 0.43;
-/// Mean square optical depth above which moving pictures use the senders of a block, or the readers of one, less and less: light that is
-/// linear between thick cubes is too bright at their sides already.
+/// Mean square optical depth of a block above which moving pictures narrow its sending or reading [places](Places) towards the middle: light
+/// interpolated linearly between thick cubes is already too bright at their sides.
 const THICK_SENDERS: f32 = 0.67;
 const THICK_READERS: f32 = 0.125;
 /// No block.

@@ -14,7 +14,7 @@ use super::{LightVolume, Points, root, squared};
 #[cfg(feature = "viewer")]
 use crate::grid::Dims;
 use crate::look::Look;
-use crate::render::camera::{Ray, box_span};
+use crate::render::camera::{Ray, box_span, unit};
 use crate::render::exp::exp;
 use crate::render::glossy::Facet;
 use crate::render::lamp::{Arriving, Lamp};
@@ -253,8 +253,7 @@ impl LightVolume {
     }
 
     /// Adds the light of further lights that is scattered once, or forward before as `spread` says, to a run of points from `first` on.
-    ///
-    /// What is read between points beyond a side and those within is right on the side.
+    /// Points beyond a side get the radiance that interpolates to the right one on the side.
     pub(super) fn add_lamps(
         &self,
         [first, j, k]: [usize; 3],
@@ -265,14 +264,16 @@ impl LightVolume {
         count: usize,
     ) {
         for i in 0..count {
-            let p = [first + i, j, k].map(|n| (n as f32 - 0.5) * self.spacing);
-            let n = self.points.index(first + i, j, k);
-            let inner = within(self.points, n);
+            let at = [first + i, j, k];
+            let [n, inner] = [self.points.index(first + i, j, k), within(self.points, at)];
+            let p = at.map(|n| (n as f32 - 0.5) * self.spacing);
+            let to_eye = unit(std::array::from_fn(|a| eye[a] - p[a]));
             let scale = [0, 1, 2].map(|c| scale[c][i]);
             for lit in &self.lamps {
                 let shade = lit.shade.get(n).copied().unwrap_or(0.0);
-                let light =
-                    |depth: f32| scattered_ahead(&lit.lamp, p, eye, medium, spread, (depth + shade, scale));
+                let light = |depth: f32| {
+                    scattered_once(&lit.lamp, p, to_eye, (medium, spread), (depth + shade, scale))
+                };
                 let light = if inner == n {
                     light(lit.depth[n])
                 } else {
@@ -304,27 +305,25 @@ impl LightVolume {
     }
 }
 
-/// The radiance towards an eye of light of a lamp that is scattered once at `p`, or forward before, at a depth from the lamp of which the share
-/// `scale` attenuates light that goes on.
-fn scattered_ahead(
+/// Returns the radiance along a unit vector that a place scatters of a lamp's light, once or forward before. The optical depth is that between
+/// lamp and place; its share `scale` attenuates light that is scattered forward.
+fn scattered_once(
     lamp: &Lamp,
     p: [f32; 3],
-    eye: [f32; 3],
-    medium: &Medium,
-    spread: Option<Spread>,
+    to_eye: [f32; 3],
+    (medium, spread): (&Medium, Option<Spread>),
     (depth, scale): (f32, [f32; 3]),
 ) -> [f32; 3] {
-    let way: [f32; 3] = std::array::from_fn(|a| eye[a] - p[a]);
-    let away = way.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+    let parts = (0..lamp.parts()).map(|part| lamp.arriving(part, p));
+    let mut parts = parts.filter(|from| from.share > 0.0).peekable();
+    if parts.peek().is_none() {
+        return [0.0; 3];
+    }
     let clear = exp(-depth);
     let spread = spread.map(|spread| (spread, scale.map(|scale| spread.ahead([depth, clear, scale]))));
     let mut sum = [0.0; 3];
-    for part in 0..lamp.parts() {
-        let Arriving { direction, share, parallel, .. } = lamp.arriving(part, p);
-        if share <= 0.0 {
-            continue;
-        }
-        let cosine = (0..3).map(|a| -way[a] * direction[a]).sum::<f32>() / away;
+    for Arriving { direction, share, parallel, .. } in parts {
+        let cosine = -(0..3).map(|a| to_eye[a] * direction[a]).sum::<f32>();
         let once = clear * medium.phase_function(parallel, cosine);
         for c in 0..3 {
             // No higher moments of the other share: only the fourteen directions add some to sunlight.

@@ -9,7 +9,7 @@ use crate::render::exp::exp;
 const PATCHES: usize = 8;
 /// Sharpness with which light is taken from the ordinates closest to a direction.
 const CLOSEST: i32 = 4;
-/// Depth behind a side, as a share of the longer horizontal side of the box, in which smoke takes light.
+/// Thickness of the smoke that counts as that of a side, as a share of the longer horizontal side of the box.
 const THICKNESS: f32 = 0.4;
 /// Share of the length of the box within which a point is on a side.
 const ON_SIDE: f32 = 1e-4;
@@ -31,7 +31,7 @@ struct Side {
     is_far: bool,
     ordinates: [Ordinate; 3],
     patches: Vec<Patch>,
-    /// For each column of patches, heights \[m\] of cubes whose smoke takes a greater share of the light than that below them, and this share.
+    /// For each column of patches, the cubes that take a greater share of light than all below them: their height \[m\] and this share.
     takes: Vec<Vec<[f32; 2]>>,
     /// Edge of a patch \[m\].
     edge: f32,
@@ -70,7 +70,7 @@ impl LightVolume {
         let (mut patches, mut takes) = (Vec::new(), Vec::new());
         for first in (0..count[other]).step_by(step) {
             let last = (first + step).min(count[other]);
-            let (mut records, mut most): (Vec<[f32; 2]>, f32) = (Vec::new(), 0.0);
+            let (mut greatest, mut most): (Vec<[f32; 2]>, f32) = (Vec::new(), 0.0);
             for first_y in (0..count[1]).step_by(step) {
                 let last_y = (first_y + step).min(count[1]);
                 let (mut sent, mut all, mut height) = ([[0.0; 3]; 3], 0.0, 0.0);
@@ -84,7 +84,7 @@ impl LightVolume {
                     (all, height) = (all + taken, height + taken * (j as f32 + 0.5) * h);
                     let share = taken / (last - first) as f32;
                     if share > most {
-                        records.push([j as f32 * h, share]);
+                        greatest.push([j as f32 * h, share]);
                         most = share;
                     }
                 }
@@ -98,7 +98,7 @@ impl LightVolume {
                     patches.push(Patch { middle, area: cubes * h * h, sent });
                 }
             }
-            takes.push(records);
+            takes.push(greatest);
         }
         let ordinates = out.map(|(_, ordinate)| ordinate);
         Side { axis, is_far, ordinates, patches, takes, edge: step as f32 * h }
@@ -139,7 +139,7 @@ impl SmokySides {
     }
 
     /// Returns the share of light that smoke takes at the side next to a point of the floor beside the box, interpolated between columns of
-    /// patches. Next to the side, smoke high above the floor is still seen from below.
+    /// patches. Smoke high above the floor counts less next to the side, where the floor sees it from below.
     pub fn takes(&self, x: f32, z: f32) -> f32 {
         let of_side = |side: &Side, out: f32| {
             let along = if side.axis == 0 { z } else { x };

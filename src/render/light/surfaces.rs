@@ -131,8 +131,8 @@ impl LightVolume {
     /// Extends the light around solids into them, layer by layer: what is interpolated at a surface is the light before it, not
     /// that within, which would leave rings of cubes on it.
     ///
-    /// Surfaces beyond the box read the cubes at its sides. Those deep in a solid hold light from outside, which arrives at the parts of it
-    /// that reach out of the box.
+    /// Surfaces beyond the box read the cubes at its sides. Such cubes deep within a solid get the light from outside, for the parts of the
+    /// solid that reach out of the box.
     pub(super) fn extend_into_solids(&mut self, outside: &Outside) {
         let (dims, layers) = (self.mixture.dims, LAYERS * self.mixture.per_surface_cube());
         let at_side = |n: usize| {
@@ -191,7 +191,8 @@ impl LightVolume {
     }
 }
 
-/// Calls `take` for cubes with solids, layer by layer from outside, with the cubes around that hold light. Returns whether each cube holds light.
+/// Calls `take` for cubes with solids, layer by layer from outside, with the cubes around that hold light. Returns whether each cube holds
+/// light then.
 fn extend(dims: Dims, filled: &[f32], layers: usize, mut take: impl FnMut(usize, &[usize])) -> Vec<bool> {
     let size = dims.array();
     let mut known: Vec<bool> = filled.iter().map(|&filled| filled == 0.0).collect();

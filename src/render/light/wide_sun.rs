@@ -1,8 +1,8 @@
-//! Optical depth towards a sun that may be wide: the effective one, −ln of the mean of e^−τ over directions spread over its disc.
+//! Effective optical depth towards a wide sun: −ln of the mean of e^−τ over directions spread over its disc.
 //!
-//! A point beyond a side of the box has the depth that is right on the side when its [`root`] is interpolated. There directions count that
-//! come through the side, with a depth of 0, and those that follow it, with a large one: with the effective depth of the point itself,
-//! the depths before the side, less than 0, hid the others, and dense smoke at a side was a hundred times too bright.
+//! Points beyond a side of the box hold the depth that gives the right one on the side when [roots](root) are interpolated. On the side the
+//! mean counts directions that enter through it, with a depth of 0, and others with a greater one. The mean at the points themselves is no
+//! use: e^−τ of the depths below 0 outweighs all others, and dense smoke at a side was a hundred times too bright.
 
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 8;
 pub(super) type Depths = [Vec<f32>; AT_ONCE];
 
 impl LightVolume {
-    /// Number of directions to the sun whose depths count: shadows that they throw across the box lie a point or two apart.
+    /// Number of directions to the sun: the shadows that they throw across the box lie a point or two apart.
     pub(in crate::render) fn sun_directions(&self) -> usize {
         let longest = self.points.array().into_iter().max().unwrap_or(1);
         let apart = 2.0 * self.sun.half_extent(longest as f32);
@@ -61,17 +61,17 @@ pub(super) fn depth_to_sun(
     extrapolate(dims, out);
 }
 
-/// Turns depths on the sides, which points beyond them hold, into those of these points.
+/// Replaces the depths on the sides, which points beyond them hold, by those that interpolate to them.
 pub(super) fn extrapolate(dims: Dims, depth: &mut [f32]) {
     for n in beyond(dims) {
-        depth[n] = squared(2.0 * root(depth[n]) - root(depth[within(dims, n)]));
+        depth[n] = squared(2.0 * root(depth[n]) - root(depth[within(dims, dims.place(n))]));
     }
 }
 
-/// Adds e^−τ at a row of points; of those beyond the box on its sides.
+/// Adds e^−τ at a row of points. Points beyond the box count with the depth on its sides.
 fn add_clear(depth: &[f32], (dims, row): (Dims, usize), clear: &mut [f32]) {
     let first = row * dims.nx;
-    let on_side = |n: usize| (0.5 * (depth[n] + depth[within(dims, n)])).max(0.0);
+    let on_side = |n: usize| (0.5 * (depth[n] + depth[within(dims, dims.place(n))])).max(0.0);
     if is_inner(row % dims.ny, dims.ny) && is_inner(row / dims.ny, dims.nz) {
         let last = dims.nx - 1;
         clear[1..last].iter_mut().zip(&depth[first + 1..]).for_each(|(clear, depth)| *clear += exp(-depth));
@@ -85,7 +85,7 @@ fn is_inner(n: usize, count: usize) -> bool {
     (1..count - 1).contains(&n)
 }
 
-/// The points beyond the box.
+/// Returns the points beyond the box.
 fn beyond(dims: Dims) -> impl Iterator<Item = usize> {
     (0..dims.ny * dims.nz).flat_map(move |row| {
         let is_inner = is_inner(row % dims.ny, dims.ny) && is_inner(row / dims.ny, dims.nz);
@@ -94,9 +94,8 @@ fn beyond(dims: Dims) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The point in the box next to another, itself if it lies there.
-pub(super) fn within(dims: Dims, n: usize) -> usize {
-    let [i, j, k] = dims.place(n);
+/// Returns the point in the box that is closest to one, by its place.
+pub(super) fn within(dims: Dims, [i, j, k]: [usize; 3]) -> usize {
     let inner = |n: usize, count: usize| n.clamp(1, count - 2);
     dims.index(inner(i, dims.nx), inner(j, dims.ny), inner(k, dims.nz))
 }
