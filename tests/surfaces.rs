@@ -400,8 +400,8 @@ fn solids_at_the_edges_of_the_box_are_as_bright_as_traced() {
     assert!((ratio - 1.0).abs() < 0.05 && most < 1.2 * most_traced, "{ratio} {most} {most_traced}");
 }
 
-/// Parts of solids beyond the box read the cubes at its sides, which lie within these solids: they were black but for the sun, and a box of solid
-/// around all cubes was 0.05 of traced under a sky.
+/// Surfaces beyond the box read the cubes at its sides. Where these lie within the solid they were once dark: a solid around the whole box was
+/// 0.05 of traced under a sky.
 #[test]
 fn solids_that_reach_out_of_the_box_are_as_bright_as_traced() {
     let camera = Camera::at([4.5, 2.0, 3.0], [0.5; 3], 30.0);

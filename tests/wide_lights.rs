@@ -152,8 +152,8 @@ fn qualities() -> [Quality; 2] {
     [true, false].map(|files| Quality { splines: files, fine_light: files, ..Quality::FINAL })
 }
 
-/// Light that nearly follows a side enters through it and through others: depths before them once made dense smoke there millions of times too
-/// bright, and that of a wide sun a hundred times.
+/// Light that nearly follows a side enters through this side and others. Depths without a bound before them once made dense smoke there
+/// 29,000 times too bright.
 #[test]
 fn smoke_at_the_sides_is_as_bright_as_traced_in_light_that_nearly_follows_them() {
     let camera = Camera::at([-1.8, 1.3, -0.9], [0.5, 0.1, 0.5], 24.0);
@@ -182,8 +182,8 @@ fn smoke_at_the_sides_is_as_bright_as_traced_in_light_that_nearly_follows_them()
     }
 }
 
-/// The floor beside dense smoke sees its side, and not the shadow below it, however low it lies. Partly taken from the shadow, its light was 0.88 and 0.90
-/// of traced beside a slab of 0.08 m in files.
+/// The floor beside low dense smoke is lit by its side. It once got a part of the shadow below the smoke: beside a slab of 0.08 m it was
+/// 0.88 and 0.90 of traced in files.
 #[test]
 fn the_floor_beside_smoke_at_the_sides_is_as_bright_as_traced() {
     // The camera shows the floor up to 0.1 m from the side.
