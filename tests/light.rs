@@ -267,21 +267,23 @@ fn fine_light_in_dense_smoke_is_as_bright_as_traced() {
 }
 
 /// The same in moving pictures, whose cubes are of 3.1 optical depths here. With radiance in the middles of cubes
-/// these were once 1.52 (local errors of 68 %), 1.20 (23 %), 1.30 (36 %) and 0.96 (8 %).
+/// the first four were once 1.52 (local errors of 68 %), 1.20 (23 %), 1.30 (36 %) and 0.96 (8 %). The last was 0.90 with the light of a
+/// step in its middle, which eyes see less of than of what is nearer.
 #[test]
 fn moving_light_in_dense_smoke_is_as_bright_as_traced() {
-    for (name, light, g, channel) in [
-        ("plume", "back", 0.0, 1),
-        ("slab", "front", 0.6, 1),
-        ("slab", "side", 0.8, 2),
-        ("ball", "sky", 0.0, 1),
+    for (name, light, g, channel, mean) in [
+        ("plume", "back", 0.0, 1, 0.12),
+        ("slab", "front", 0.6, 1, 0.12),
+        ("slab", "side", 0.8, 2, 0.12),
+        ("ball", "sky", 0.0, 1, 0.12),
+        ("slab", "side", 0.0, 0, 0.07),
     ] {
         let case = Case { shape: name, light, extinction: 100.0, g };
         let snapshot = shape(name);
         let marched = picture(&mut renderer(false), &snapshot, &look(case));
         let traced = truth(&snapshot, case, false, u32::MAX, 32);
         let what = format!("{case:?}, albedo {}", ALBEDO[channel]);
-        compare(&marched, &traced, channel).within(&what, 0.12, 0.15);
+        compare(&marched, &traced, channel).within(&what, mean, 0.15);
     }
 }
 

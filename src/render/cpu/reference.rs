@@ -141,23 +141,23 @@ impl<'a> Smoke<'a> {
 
     /// Adds the step from `a` to `b`.
     fn step(&self, out: &mut [f32; 4], ray: &Ray, [a, b]: [f32; 2], phase: f32) {
-        let middle = ray.at(0.5 * (a + b));
-        let (passes, [r, g, b, emission]) = if self.halves {
-            let aside = ray.direction * (0.25 * (b - a));
+        let (middle, length) = (ray.at(0.5 * (a + b)), b - a);
+        let (passes, [r, g, b, emission], depth) = if self.halves {
+            let aside = ray.direction * (0.25 * length);
             let [first, second] =
-                [-aside, aside].map(|by| self.part((middle + by).coords.into(), 0.5 * (b - a)));
+                [-aside, aside].map(|by| self.part((middle + by).coords.into(), 0.5 * length));
             let passes = first.0 * second.0;
             let share = (1.0 - first.0) / (1.0 - passes).max(1e-20);
-            (passes, std::array::from_fn(|n| second.1[n] + (first.1[n] - second.1[n]) * share))
+            let mixed = std::array::from_fn(|n| second.1[n] + (first.1[n] - second.1[n]) * share);
+            (passes, mixed, first.2 + second.2)
         } else {
-            self.part(middle.coords.into(), b - a)
+            self.part(middle.coords.into(), length)
         };
         if passes >= 1.0 {
             return;
         }
-        let middle = middle.coords.into();
-        let mut sent =
-            if self.splines { self.light.sample_spline(middle) } else { self.light.sample(middle) };
+        let seen = (middle - ray.direction * nearer(depth, length)).coords.into();
+        let mut sent = if self.splines { self.light.sample_spline(seen) } else { self.light.sample(seen) };
         sent[3] = squared(sent[3]);
         let light = self.medium.scattered(self.medium.albedo([r, g, b]), sent, phase);
         let glow = self.glow(emission);
@@ -172,13 +172,13 @@ impl<'a> Smoke<'a> {
         if self.medium.glow[0] > 0.0 { self.medium.glowing_emission(emission) } else { [0.0; 3] }
     }
 
-    /// Returns the transmittance of `length` of the medium at `p`, the shares of its three colours, and its
-    /// emission.
-    fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4]) {
+    /// Returns the transmittance of `length` of the medium at `p`, the shares of its three colours and its emission, and the
+    /// optical depth.
+    fn part(&self, p: [f32; 3], length: f32) -> (f32, [f32; 4], f32) {
         let [r, g, b, emission] = self.sample(p);
         let density = r + g + b;
-        let passes = exp(-self.extinction * density * length);
-        (passes, [r, g, b, emission].map(|x| x / density.max(1e-8)))
+        let depth = self.extinction * density * length;
+        (exp(-depth), [r, g, b, emission].map(|x| x / density.max(1e-8)), depth)
     }
 
     /// Returns the distance at which the ray leaves the brick around `p`, if that is empty.
@@ -195,6 +195,13 @@ impl<'a> Smoke<'a> {
         };
         bricks::empty(&max).then(|| way(0).min(way(1)).min(way(2)))
     }
+}
+
+/// Returns the way from the middle of a step towards the eye, to the middle of what the eye sees of its light: 1/τ − 1/(e^τ − 1) − 1/2 of the
+/// length, within 0.01.
+fn nearer(depth: f32, length: f32) -> f32 {
+    let depth = depth.min(3.0);
+    depth * (1.0 / 12.0 - 0.0025 * depth) * length
 }
 
 /// One ray through pre-shaded smoke and through a flow, for tests.
@@ -214,10 +221,14 @@ pub(super) mod plain {
         let phase = medium.phase_function(1.0, ray.direction.dot(&Vector3::from(medium.sun_direction)));
         along(lattice, |t, length, out| {
             let p = ray.at(t).coords.into();
-            let read = |volume: &Volume| if splines { volume.sample_spline(p) } else { volume.sample(p) };
-            let ([scattering @ .., density], glow, mut sent) = (read(shaded), read(glow), read(light));
+            let read = |volume: &Volume, p: [f32; 3]| {
+                if splines { volume.sample_spline(p) } else { volume.sample(p) }
+            };
+            let ([scattering @ .., density], glow) = (read(shaded, p), read(glow, p));
+            let depth = medium.extinction * density * length;
+            let mut sent = read(light, ray.at(t - nearer(depth, length)).coords.into());
             sent[3] = squared(sent[3]);
-            let passes = (-medium.extinction * density * length).exp();
+            let passes = (-depth).exp();
             let sent = medium.scattered(scattering, sent, phase);
             let share = out * (1.0 - passes) / density.max(1e-8);
             (passes, std::array::from_fn(|c| share * (sent[c] + glow[c])))
