@@ -35,6 +35,7 @@ mod intensities;
 mod lamps;
 mod last_flight;
 mod light_chunk;
+mod lit_sides;
 mod mixture;
 mod nested_glow;
 mod ordinates;

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::lit_sides::Entering;
 use super::{LightVolume, Points, root, squared};
 use crate::grid::Dims;
 use crate::render::trilinear::trilinear;
@@ -62,27 +63,29 @@ impl CubeSamples {
     }
 
     pub fn densities<'a>(&self, field: Points<'a>) -> Cow<'a, [f32]> {
-        self.read(field, |x| x, |x| x)
+        self.read(field, |x| x)
     }
 
     /// Optical depths, none if there are none at the points: as everywhere, what is interpolated is their [`root`].
-    pub fn depths<'a>(&self, field: Points<'a>) -> Cow<'a, [f32]> {
-        if field.values.is_empty() { Cow::Borrowed(field.values) } else { self.read(field, root, squared) }
+    pub fn depths<'a>(&self, field: Points<'a>, entering: Option<&Entering>) -> Cow<'a, [f32]> {
+        if field.values.is_empty() || self.between.is_none() {
+            return Cow::Borrowed(field.values);
+        }
+        let mut roots: Vec<f32> = field.values.iter().map(|&depth| root(depth)).collect();
+        if let Some(entering) = entering {
+            entering.replace_beyond(&mut roots, false);
+        }
+        Cow::Owned(self.read(Points { values: &roots, ..field }, squared).into_owned())
     }
 
-    fn read<'a>(
-        &self,
-        field: Points<'a>,
-        to: impl Fn(f32) -> f32 + Sync,
-        back: impl Fn(f32) -> f32 + Sync,
-    ) -> Cow<'a, [f32]> {
+    fn read<'a>(&self, field: Points<'a>, back: impl Fn(f32) -> f32 + Sync) -> Cow<'a, [f32]> {
         let Some(between) = self.between else { return Cow::Borrowed(field.values) };
         let mut all = vec![0.0; self.dims.cells()];
         all.par_chunks_mut(self.dims.nx).enumerate().for_each(|(row, all)| {
             let place = |n: usize| (n as f32 - 0.5) * between + 0.5;
             let (y, z) = (place(row % self.dims.ny), place(row / self.dims.ny));
             for (i, value) in all.iter_mut().enumerate() {
-                let [x] = trilinear(field.dims, [place(i), y, z], |n| [to(field.values[n])]);
+                let [x] = trilinear(field.dims, [place(i), y, z], |n| [field.values[n]]);
                 *value = back(x);
             }
         });

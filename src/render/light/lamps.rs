@@ -213,7 +213,7 @@ impl LightVolume {
         let plane = dims.nx * dims.ny;
         let mut sums = vec![Direct::default(); dims.cells()];
         let (density, spans) = (self.densities_in_cubes(&samples), samples.spans(&self.spans));
-        let depths = |depths| samples.depths(self.on_points(depths));
+        let depths = |depths| samples.depths(self.on_points(depths), None);
         let lamps: Vec<_> =
             lamps.iter().map(|lit| (&lit.lamp, depths(&lit.depth), depths(&lit.shade))).collect();
         let albedo = &self.cubes.albedo;

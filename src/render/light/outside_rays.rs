@@ -22,6 +22,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::LightVolume;
+use super::lit_sides::Entering;
 use super::ordinates::Outside;
 use super::sharpened::Sharpened;
 use super::spline_rays::SplineField;
@@ -236,6 +237,7 @@ impl LightVolume {
         splines: bool,
     ) -> [Vec<f32>; 3] {
         let (points, spacing) = (self.points, self.spacing);
+        let entering = self.entering(medium);
         let mut sent: [Vec<f32>; 3] = std::array::from_fn(|_| vec![0.0; points.cells()]);
         let lobes = Lobe::all(medium);
         let middle = self.smoke().unwrap_or([[0.0; 3], self.extent]);
@@ -264,6 +266,8 @@ impl LightVolume {
         let mut depths = Vec::new();
         for direction in &directions {
             rays.smoke.depths_by_steps(direction.step, medium.extinction * spacing, &mut depths);
+            Entering { toward: direction.from, spread: 0.0, ..entering }
+                .replace_depths_beyond(&mut depths, splines);
             let [red, green, blue] = &mut sent;
             let colors = red
                 .par_chunks_mut(points.nx)

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{LightVolume, root};
 use crate::grid::Dims;
+use crate::render::medium::Medium;
 use crate::render::preshaded::{MIDDLE, SIDE};
 use crate::simd::{Simd, each_level, greatest, least};
 
@@ -25,7 +26,7 @@ pub(super) struct Across([Vec<f32>; 3]);
 
 impl LightVolume {
     /// The [`root`] of the depth of smoke and solids at each point, to be read by splines or linearly.
-    pub(super) fn roots(&self, splines: bool) -> Sharpened {
+    pub(super) fn roots(&self, medium: &Medium, splines: bool) -> Sharpened {
         let mut all = Vec::new();
         if splines {
             all.par_extend(
@@ -35,6 +36,7 @@ impl LightVolume {
                     .enumerate()
                     .map(|(n, depth)| root(depth + self.shade.get(n).copied().unwrap_or(0.0))),
             );
+            self.entering(medium).replace_beyond(&mut all, true);
         }
         Sharpened::new(self.points, all)
     }
@@ -169,6 +171,7 @@ mod tests {
     use crate::grid::Dims;
     use crate::look::Look;
     use crate::render::light::{LightVolume, squared};
+    use crate::render::medium::Medium;
     use crate::render::trilinear::spline;
     use crate::snapshot::Snapshot;
 
@@ -183,7 +186,7 @@ mod tests {
         let mut light = LightVolume::default();
         light.bake(&snapshot, &look);
         let error = |splines: bool| -> f32 {
-            let roots = light.roots(splines);
+            let roots = light.roots(&Medium::of(&look, snapshot.extent()), splines);
             let (mut row, mut all) = (Vec::new(), Vec::new());
             for n in 0..light.points.ny * light.points.nz {
                 let place = [n % light.points.ny, n / light.points.ny];

@@ -24,7 +24,8 @@ impl LightVolume {
         let mut sums = std::mem::take(&mut self.scratch.sums);
         sums.clear();
         sums.resize(dims.cells(), [0.0; 4]);
-        let [depth, shade] = [&self.depth, &self.shade].map(|depths| samples.depths(self.on_points(depths)));
+        let depth = samples.depths(self.on_points(&self.depth), Some(&self.entering(medium)));
+        let shade = samples.depths(self.on_points(&self.shade), None);
         let (density, spans) = (self.densities_in_cubes(&samples), samples.spans(&self.spans));
         // A wide sun lights cells from all of its directions. Depths interpolated linearly begin up to a point before the smoke does, so
         // that a small ball lost a sixth of its light.

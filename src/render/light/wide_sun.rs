@@ -86,7 +86,7 @@ fn is_inner(n: usize, count: usize) -> bool {
 }
 
 /// Returns the points beyond the box.
-fn beyond(dims: Dims) -> impl Iterator<Item = usize> {
+pub(super) fn beyond(dims: Dims) -> impl Iterator<Item = usize> {
     (0..dims.ny * dims.nz).flat_map(move |row| {
         let is_inner = is_inner(row % dims.ny, dims.ny) && is_inner(row / dims.ny, dims.nz);
         let step = if is_inner { dims.nx - 1 } else { 1 };
