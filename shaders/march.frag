@@ -4,8 +4,8 @@
 //
 // Steps lie on a lattice: step n covers t0 + n stride on, clipped to the box. Extinction is integrated as if the middle
 // were everywhere in it: exact for a uniform medium. Skipping an empty brick moves by whole steps and so changes nothing.
-// The light is worked out at each step, in the middle of what the eye sees of it; with HALVES, a step is two readings of the smoke that
-// share the light in the middle of both. CPU twins: cpu/reference.rs for one ray, cpu/march.rs for packets through smoke shaded at its cells.
+// The light is worked out at each step, at the mean position weighted by transmittance; with HALVES, a step is two readings of the smoke that
+// share the light. CPU twins: cpu/reference.rs for one ray, cpu/march.rs for packets through smoke shaded at its cells.
 #include "common.glsl"
 #include "t_max.glsl"
 #ifdef SPLINES
@@ -55,8 +55,8 @@ vec4 mixture(vec4 s) { return s / max(total(s), 1e-8); }
 
 vec4 smoke_shown(vec3 p) { return max(smoke_at(p / extent), 0.0) * shown(p); }
 
-// Way from the middle of a step of this length towards the eye, to the middle of what the eye sees of its light: 1/depth - 1/(e^depth - 1) - 1/2
-// of the length, within 0.01.
+// Offset towards the eye, from the middle of a step, of the mean position weighted by transmittance: 1/2 - 1/depth + 1/(e^depth - 1)
+// of the length, within 0.01 up to a depth of 3 and constant from there.
 float nearer(float depth, float len) {
     depth = min(depth, 3.0);
     return depth * (1.0 / 12.0 - 0.0025 * depth) * len;

@@ -318,8 +318,7 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
         s.sample(texels, [x, y, z - self.first])
     }
 
-    /// Returns where the light of a step is read, from its middle and the integral of the density over it: nearer, since the eye sees more of what
-    /// is nearer.
+    /// Returns the position at which the light of a step is read, from its middle and the integral of the density over it.
     #[inline(always)]
     fn seen<S: Packets>(
         &self,
@@ -381,7 +380,8 @@ impl<const SPLINES: bool> Smoke<'_, SPLINES> {
     }
 }
 
-/// Returns the way from the middle of a step to that of what the eye sees of its light: 1/τ − 1/(e^τ − 1) − 1/2 of the length, within 0.01.
+/// Offset towards the eye, from the middle of a step of optical depth τ, of the mean position weighted by transmittance: 1/2 − 1/τ + 1/(e^τ − 1)
+/// of the length, within 0.01 up to τ = 3 and constant from there.
 #[inline(always)]
 fn nearer<S: Packets>(depth: S::Rays, length: S::Rays) -> S::Rays {
     let depth = depth.min(3.0);

@@ -197,8 +197,8 @@ impl<'a> Smoke<'a> {
     }
 }
 
-/// Returns the way from the middle of a step towards the eye, to the middle of what the eye sees of its light: 1/τ − 1/(e^τ − 1) − 1/2 of the
-/// length, within 0.01.
+/// Offset towards the eye, from the middle of a step of optical depth τ, of the mean position weighted by transmittance: 1/2 − 1/τ + 1/(e^τ − 1)
+/// of the length, within 0.01 up to τ = 3 and constant from there.
 fn nearer(depth: f32, length: f32) -> f32 {
     let depth = depth.min(3.0);
     depth * (1.0 / 12.0 - 0.0025 * depth) * length
