@@ -100,6 +100,12 @@ impl Common {
         self.set.get(self.sets_of_config..).unwrap_or_default()
     }
 
+    /// Returns whether an override of the command line sets the parameter at `path`.
+    pub fn sets(&self, path: &str) -> bool {
+        let is_it = |key: &OverrideKey| key.parameters.iter().any(|parameter| parameter.path == path);
+        self.own_sets().iter().any(|set| override_keys(set).iter().any(is_it))
+    }
+
     /// Returns these arguments without the overrides of the configuration of which no parameter `acts`.
     pub fn with_sets_of_config(&self, acts: impl Fn(&Parameter) -> bool) -> Self {
         let mut common = self.clone();

@@ -155,7 +155,7 @@ fn finer(args: &DetailArgs, common: &Common, stored: &Scene, path: &str) -> Resu
     common.set.insert(first, format!("domain.detail={detail}"));
     let scene = common.scene(path, &[])?;
     check_air(args, stored, &scene, detail)?;
-    match strength(args, &scene)? {
+    match strength(args, &common, &scene)? {
         Some(strength) => common.scene(path, &[format!("turbulence.strength={strength:?}")]),
         None => Ok(scene),
     }
@@ -225,8 +225,10 @@ fn check_air(args: &DetailArgs, stored: &Scene, scene: &Scene, detail: usize) ->
 ///
 /// # Errors
 /// If the grid or the scheme of the smoke does not allow turbulence.
-fn strength(args: &DetailArgs, scene: &Scene) -> Result<Option<f32>, CliError> {
-    let none = scene.params.turbulence.strength == 0.0 && scene.config.detail > 1;
+fn strength(args: &DetailArgs, common: &Common, scene: &Scene) -> Result<Option<f32>, CliError> {
+    let none = scene.params.turbulence.strength == 0.0
+        && scene.config.detail > 1
+        && !common.sets("turbulence.strength");
     let Some(strength) = args.strength.or(none.then_some(USUAL)) else { return Ok(None) };
     let missing = match scene.config.advection {
         _ if strength == 0.0 => return Ok(Some(strength)),

@@ -13,7 +13,7 @@ use super::{CliError, Common, interrupt, say_line};
 use crate::look::Scattering;
 use crate::output::Pattern;
 use crate::room;
-use crate::scene::{OverrideKey, Scene, memory, override_keys};
+use crate::scene::{Scene, memory};
 use crate::snapshot::Snapshot;
 
 /// Render a scene to pictures.
@@ -69,11 +69,7 @@ pub fn run(args: &RenderArgs, common: &Common) -> Result<(), CliError> {
     if args.samples.is_some() || args.noise.is_some() {
         changes.push("render.medium.scattering=\"traced\"".into());
         // With --noise alone an override may limit the paths.
-        let is_paths = |key: &OverrideKey| {
-            key.parameters.iter().any(|parameter| parameter.path == "render.medium.paths")
-        };
-        let is_set = common.own_sets().iter().any(|set| override_keys(set).iter().any(is_paths));
-        if args.samples.is_some() || !is_set {
+        if args.samples.is_some() || !common.sets("render.medium.paths") {
             changes.push(format!("render.medium.paths={}", args.samples.unwrap_or(1024)));
         }
         changes.extend(args.noise.map(|noise| format!("render.medium.noise={noise}")));

@@ -110,6 +110,13 @@ fn overrides_that_change_the_air_are_refused() {
     }
     let scene = std::fs::read_to_string(dir.path().join("run-detail/scene.toml")).unwrap();
     assert!(scene.contains("detail = 2") && scene.contains("strength = 0.5"), "{scene}");
+    // A strength of 0 once counted as none given, and became the usual one.
+    done(dir.path(), &["detail", "run", "-q", "--force", "--set", "turbulence.strength=0"]);
+    let still = std::fs::read(dir.path().join("run-detail/fields.0001.npz")).unwrap();
+    done(dir.path(), &["detail", "run", "-q", "--force", "--strength", "0"]);
+    assert!(still == std::fs::read(dir.path().join("run-detail/fields.0001.npz")).unwrap());
+    done(dir.path(), &["detail", "run", "-q", "--force"]);
+    assert!(still != std::fs::read(dir.path().join("run-detail/fields.0001.npz")).unwrap(), "swirls");
 }
 
 /// Such overrides were once taken and written to the scene of the finer run, although they changed no byte of
