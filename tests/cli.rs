@@ -540,6 +540,28 @@ fn a_finished_run_is_drawn_without_simulating_it_again() {
     refused(&missing, "run/fields.0005.npz is missing");
 }
 
+/// Solids of stored frames once had no velocity, so an open shutter left them sharp.
+#[test]
+fn moving_solids_of_a_finished_run_are_blurred_as_they_are_live() {
+    let dir = folder();
+    let scene = "[domain]\ncells = [16, 16, 16]\nvoxel = 0.06\n\
+                 [[source]]\nshape = { sphere = { center = [0.48, 0.1, 0.48], radius = 0.08 } }\n\
+                 [[solid]]\nshape = { sphere = { radius = 0.1 } }\n\
+                 keyframes = [[0, [0.2, 0.6, 0.48]], [0.25, [0.8, 0.6, 0.48]]]\n\
+                 [render]\nsize = [80, 60]\ncamera = { shutter = 1.0 }\n";
+    std::fs::write(dir.path().join("s.toml"), scene).unwrap();
+    let render = |what: &[&str], shutter: &str, out: &str| {
+        let set = format!("render.camera.shutter={shutter}");
+        let rest = ["--frames", "3", "--cpu", "-q", "--out", out, "--set", &set];
+        done(dir.path(), &[&["render"], what, &rest].concat());
+        pixels(&dir.path().join(out))
+    };
+    done(dir.path(), &["simulate", "s.toml", "--frames", "3", "--format", "npz", "--out", "run", "-q"]);
+    let live = render(&["s.toml"], "1", "live.png");
+    assert_eq!(live, render(&["--from", "run"], "1", "stored.png"));
+    assert_ne!(live, render(&["s.toml"], "0", "sharp.png"), "it moves");
+}
+
 #[test]
 fn stored_frames_are_rendered_from_vdb_and_refused_without_what_is_shown() {
     let dir = folder();

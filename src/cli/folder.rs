@@ -18,7 +18,7 @@ use crate::grid::Dims;
 use crate::parameter::{Parameter, Subject};
 use crate::scene::Scene;
 use crate::snapshot::{Bricks, Motion, Snapshot, SnapshotSlab, SolidPose, above_ground};
-use crate::solver::{Config, StoredMotion, refuse_on_ranks};
+use crate::solver::{Config, Solid, StoredMotion, refuse_on_ranks};
 
 /// A folder with `scene.toml`, `stats.csv`, a `probe-NAME.csv` for each probe, for each frame `fields.NNNN.npz`, `.vdb` or
 /// `.vti`, `mean.npz`, and `checkpoint`.
@@ -311,7 +311,10 @@ impl RunFolder {
         let corner = snapshot.corner();
         let placed =
             |pose: SolidPose| SolidPose { position: [0, 1, 2].map(|a| pose.position[a] - corner[a]), ..pose };
-        snapshot.solids = scene.solids.iter().map(|solid| placed(solid.pose(snapshot.time, 0.0))).collect();
+        // A simulation gives each the mean velocity around the end of its last step; at the start none has one.
+        let dt = if snapshot.time > 0.0 { scene.time.steps_per_frame().1 } else { 0.0 };
+        let posed = |solid: &Solid| placed(solid.pose_around(snapshot.time, [dt; 2]));
+        snapshot.solids = scene.solids.iter().map(posed).collect();
         Ok((stored, config))
     }
 }

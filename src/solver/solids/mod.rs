@@ -166,6 +166,12 @@ impl Solid {
         }
     }
 
+    /// Pose at `time`, with the mean velocity from `before` to `after` it \[s\].
+    pub fn pose_around(&self, time: f64, [before, after]: [f32; 2]) -> SolidPose {
+        let velocity = self.velocity_at(time - f64::from(before), before + after);
+        SolidPose { velocity, ..self.pose(time, 0.0) }
+    }
+
     /// Pose at `time`, with the shape of an earlier pose and the mean velocity from `before` to `after` it
     /// \[s\].
     fn stand(&self, earlier: &SolidPose, time: f64, [before, after]: [f32; 2]) -> SolidPose {
