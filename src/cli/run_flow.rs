@@ -60,9 +60,9 @@ impl RunFlow {
         }
         if least < 1.0 {
             tracing::warn!(
-                "the frames have the velocity only where there was smoke or heat, at least {:.0} % of the box; other air counts as at rest, \
-                 and moves the smoke too little. Simulate with --format npz, or for volumes with --fields u,v,w",
-                100.0 * least
+                "the frames have the velocity only where there was smoke or heat, in one of them {} of the box; other air counts as at \
+                 rest, and moves the smoke too little. Simulate with --format npz, or for volumes with --fields u,v,w",
+                if least < 0.01 { "less than 1 %".into() } else { format!("{:.0} %", 100.0 * least) }
             );
         }
         Ok(flow)
