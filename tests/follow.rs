@@ -272,6 +272,34 @@ fn a_frozen_wind_carries_smoke_as_far_as_in_a_large_box() {
     assert!((0..3).all(|a| (following[a] - large[a]).abs() < 0.01), "{following:?}, not {large:?}");
 }
 
+/// With a velocity that faded to rest in new cells, the first of these winds lost an eighth of its speed at every move.
+#[test]
+fn a_wind_blows_as_in_a_large_box() {
+    let drift = |cells: [usize; 3], follow: bool, lids: BoundaryCondition, wind: fn(f32) -> f32| {
+        let mut config = config(cells, [0; 3], follow);
+        (config.sides[1], config.sides[2]) = ([BoundaryCondition::Closed, lids], [lids; 2]);
+        let params = Params { vorticity: 0.0, ..params() };
+        let mut solver = Solver::new(config, params, vec![]).unwrap();
+        let ball = |p: [f32; 3]| (0..3).map(|a| (p[a] - 0.6).powi(2)).sum::<f32>() < 0.04;
+        let velocity = |c: usize, p: [f32; 3]| if c == 0 { wind(p[1]) } else { 0.0 };
+        solver.fill(velocity, |p| [f32::from(u8::from(ball(p))), 0.0, 0.0, 0.0]);
+        advance(&mut solver, 50);
+        (red(&solver), solver.config().dims.nx, solver.config().origin[0])
+    };
+    for lids in [BoundaryCondition::Closed, BoundaryCondition::Open] {
+        let (following, nx, first) = drift([32, 24, 24], true, lids, |_| 1.0);
+        let (large, ..) = drift([96, 24, 24], false, lids, |_| 1.0);
+        assert!(nx > 32 || first >= 8, "its sides have not moved: {nx} cells from {first} on");
+        let off = (following.centroid[0] - large.centroid[0]).abs();
+        assert!(off < 0.02, "{lids:?}: {following:?}, not {large:?}");
+        assert!((following.width - large.width).abs() < 0.02, "{lids:?}: {following:?}, not {large:?}");
+    }
+    // Each layer keeps its speed. (In the large box the open sides lift the smoke by 7 cm.)
+    let (Spread { centroid: [x, y, _], .. }, ..) =
+        drift([32, 24, 24], true, BoundaryCondition::Closed, |y| 0.4 + y);
+    assert!((x - 2.6).abs() < 0.06 && (y - 0.6).abs() < 0.01, "at {x}, {y} m");
+}
+
 /// A solid with a temperature heats the air, so the box does not leave it.
 #[test]
 fn a_warm_solid_at_rest_stays_in_the_box() {

@@ -1,9 +1,9 @@
 //! The box moved: the fields of a solver on other cells of the same lattice.
 //!
 //! Smoke, heat, velocity and pressure keep their values where both boxes have cells. New cells hold air without smoke; its velocity is
-//! that of the nearest old face, which fades with the distance unless wind enters through a side, and is made free of divergence. The
-//! pressure continues in the same way where the sides are free (`project/free_sides.rs`). What lay in cells
-//! that are no longer in the box counts as having left through the sides.
+//! that of the nearest old face, which fades with the distance to the wind around the old box unless wind enters through a side, and is
+//! made free of divergence. The pressure continues in the same way, and fades to 0, where the sides are free (`project/free_sides.rs`).
+//! What lay in cells that are no longer in the box counts as having left through the sides.
 //!
 //! With several ranks the new box has slabs of its own. Each rank gets the old planes that its new ones are made of.
 
@@ -72,9 +72,9 @@ impl Shift {
     }
 
     /// Copies a component of the velocity, or for [`CELLS`] a field at centres, and extends it beyond the old
-    /// box: there it is the nearest old value times e^(−d/`fade`), d being the sum of the distances along the
-    /// axes \[cells\].
-    fn extend(&self, component: usize, fade: f32, from: &[f32], to: &mut [f32]) {
+    /// box: there the nearest old value has faded towards `around`, which has a value for each layer of the old box, by
+    /// e^(−d/`fade`), d being the sum of the distances along the axes \[cells\].
+    fn extend(&self, component: usize, (around, fade): (&[f32], f32), from: &[f32], to: &mut [f32]) {
         let Self { from: old, to: new, by, .. } = *self;
         let count = |layout: Layout, a: usize| layout.dims.array()[a] as isize + isize::from(a == component);
         let near = |a: usize, index: isize| {
@@ -86,10 +86,14 @@ impl Shift {
         row_passes::rows(new, to, [[0, count(new, 1)], [0, count(new, 2)]], |j, k, row| {
             let ((j, off_j), (k, off_k)) = (near(1, j), near(2, k));
             let start = old.at(0, j, k);
+            let around = around[(j as usize).min(around.len() - 1)];
             for (out, &(i, off)) in row[GHOST..].iter_mut().zip(&columns) {
                 let distance = off + off_j + off_k;
                 let value = from[start + i];
-                *out = if distance == 0 { value } else { value * (-(distance as f32) / fade).exp() };
+                *out = match distance {
+                    0 => value,
+                    _ => around + (value - around) * (-(distance as f32) / fade).exp(),
+                };
             }
         });
     }
@@ -124,18 +128,65 @@ impl Shift {
         to
     }
 
-    /// The field `from`, [extended](Self::extend) to the new box.
-    fn extended(&self, component: usize, fade: f32, mut from: Vec<f32>) -> Vec<f32> {
+    /// The pressure `from` in the new box, [extended](Self::extend) to new cells.
+    fn extended_pressure(&self, fade: f32, mut from: Vec<f32>) -> Vec<f32> {
         let mut to = vec![0.0; self.to.size()];
         self.bring(&mut from);
-        self.extend(component, fade, &from, &mut to);
+        self.extend(CELLS, (&[0.0], fade), &from, &mut to);
         to
     }
 
-    /// The velocity `from`, extended to the new box.
-    fn extended_faces(&self, fade: f32, from: Faces) -> Faces {
-        let [u, v, w] = from;
-        [self.extended(0, fade, u), self.extended(1, fade, v), self.extended(2, fade, w)]
+    /// The velocity `from`, extended to the new box. `open` tells which sides of the old box are open.
+    fn extended_faces(&self, (open, fade): ([[bool; 2]; 3], f32), from: Faces) -> Faces {
+        let mut component = 0;
+        from.map(|mut from| {
+            let around = self.wind_around(open, &from);
+            let mut to = vec![0.0; self.to.size()];
+            self.bring(&mut from);
+            self.extend(component, (&around, fade), &from, &mut to);
+            component += 1;
+            to
+        })
+    }
+
+    /// The wind around the old box in each of its layers: what a component of the velocity is at its open sides. A plume moves the air
+    /// at some places of a side, the wind that at most; so it is the median over each side, and over the sides. If only the lowest or
+    /// the highest side is open, all layers have the wind there.
+    fn wind_around(&self, open: [[bool; 2]; 3], from: &[f32]) -> Vec<f32> {
+        let old = self.from;
+        let Dims { nx, ny, nz } = old.dims;
+        // For each plane and layer, the values at the two sides across x and the median over the row, which counts at the sides across z.
+        let mut planes = vec![[0.0f32; 3]; ny * nz];
+        let mut values = Vec::new();
+        let [low, high] = old.cell_planes();
+        for k in low..high {
+            for j in 0..ny {
+                let row = &from[old.start(j, k)..][..nx];
+                values.clear();
+                values.extend_from_slice(row);
+                planes[j + k * ny] = [row[0], row[nx - 1], median(&mut values)];
+            }
+        }
+        self.ranks[0].gather(&mut planes, ny);
+        let mut over_planes = |j: usize, c: usize| {
+            values.clear();
+            values.extend((0..nz).map(|k| planes[j + k * ny][c]));
+            median(&mut values)
+        };
+        let layers: Vec<f32> = (0..ny)
+            .map(|j| {
+                let x = (0..2).filter(|&end| open[0][end]).map(|end| over_planes(j, end));
+                let z = (0..2).filter(|&end| open[2][end]).map(|end| planes[j + [0, nz - 1][end] * ny][2]);
+                let mut sides: Vec<f32> = x.chain(z).collect();
+                median(&mut sides)
+            })
+            .collect();
+        if open[0].contains(&true) || open[2].contains(&true) {
+            return layers;
+        }
+        let ends = (0..2).filter(|&end| open[1][end]).map(|end| over_planes([0, ny - 1][end], 2));
+        let mut ends: Vec<f32> = ends.collect();
+        vec![median(&mut ends)]
     }
 
     /// The texture coordinates X of the turbulence in the new box. They count from the first cell of the box, so the distance to X grows
@@ -166,6 +217,15 @@ impl Shift {
         });
         self.ranks[0].gather(&mut planes, 1);
         planes.iter().fold([0.0; 4], |sum, plane| std::array::from_fn(|c| sum[c] + plane[c]))
+    }
+}
+
+/// The median, between the two in the middle of an even number; 0 if there are none.
+fn median(values: &mut [f32]) -> f32 {
+    values.sort_unstable_by(f32::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n => 0.5 * (values[(n - 1) / 2] + values[n / 2]),
     }
 }
 
@@ -257,6 +317,7 @@ impl Solver {
             return Err(SolverError::NoRoom(NoRoom { what: "the solver".into(), bytes }));
         }
         let fade = fade(&self.config);
+        let open = self.config.sides.map(|pair| pair.map(|side| side == BoundaryCondition::Open));
         let [from, from_smoke] = [self.fields.layout, self.fields.smoke_layout()];
         let by = [0, 1, 2].map(|a| (sides[a][0] - self.config.origin[a]) as isize);
         let ranks = [self.ranks().clone(), self.ranks().resized(dims.nz)];
@@ -288,13 +349,13 @@ impl Solver {
             let scalars = smoke.copied(scalars);
             let before = past.is_some().then_some(advected);
             let kept = Kept {
-                velocity: air.extended_faces(fade, velocity),
-                before: before.map(|before| air.extended_faces(fade, before)),
+                velocity: air.extended_faces((open, fade), velocity),
+                before: before.map(|before| air.extended_faces((open, fade), before)),
                 // Free sides hold a pressure. With 0 in new cells, or on the new sides, half of its jump over one cell would act as a force
                 // in the next step.
                 pressure: pressure.map(|pressure| {
                     if continues_pressure {
-                        air.extended(CELLS, fade, pressure)
+                        air.extended_pressure(fade, pressure)
                     } else {
                         air.copied_pressure(pressure)
                     }
