@@ -115,7 +115,7 @@ fn domain() -> Vec<Parameter> {
         plain("domain.follow", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.on)).says(
             "Whether open sides move with the smoke: the box grows, shrinks and moves by bricks of 8 cells around smoke, heat, sources at \
              work and solids that move or hold a temperature, and `cells` is the box at the start. Other sides stay, and none sinks \
-             below y = 0. At the edges of an inflow with smoke or heat, or of a wall that heats the air, open sides follow only what \
+             below y = 0. Sources, forces and solids may lie wherever open sides can come to. At the edges of an inflow with smoke or heat, or of a wall that heats the air, open sides follow only what \
              exceeds the value of that side.",
         ),
         whole("domain.follow_margin", 4.0..=512.0, Restarts).of(config!(c => c.follow.margin)).says(
@@ -128,7 +128,7 @@ fn domain() -> Vec<Parameter> {
         ),
         plain("domain.follow_free", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.free)).upon(AIR).says(
             "Whether open sides hold the pressure that endless air around the box would have, instead of 0, which pulls at smoke near \
-             them. It needs an open side on each axis and has no effect beside solids.",
+             them. It needs an open side on each axis, and has no effect beside solids or with Gauss-Seidel sweeps.",
         ),
         number("domain.follow_limit", "MiB", 1.0..=1e8, Restarts).of(config!(c => c.follow.limit)).says(
             "Memory of the solver beyond which a box that follows grows no more; smoke then leaves through its open sides.",

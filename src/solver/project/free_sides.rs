@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use crate::grid::{Faces, GHOST, Layout, next_axes};
 use crate::simd::{Simd, each_level};
 use crate::solver::storage::ranks::Ranks;
-use crate::solver::{BoundaryCondition, Config};
+use crate::solver::{BoundaryCondition, Config, Projection};
 
 /// Cells along an edge of a brick, and between points of a side.
 const BRICK: usize = 8;
@@ -89,7 +89,9 @@ impl FreeSides {
 
     /// Whether the box of `config` has such sides.
     pub fn are_in(config: &Config) -> bool {
-        let applies = config.follow.on && config.follow.free && !config.frozen;
+        // Sweeps leave long waves of divergence. φ would count them anew at each step, and grow without end.
+        let is_exact = !matches!(config.projection, Projection::GaussSeidel { .. });
+        let applies = config.follow.on && config.follow.free && !config.frozen && is_exact;
         applies
             && config.sides.iter().all(|pair| pair.contains(&BoundaryCondition::Open))
             && !config.dims.array().contains(&1)
