@@ -8,8 +8,8 @@ use std::sync::Arc;
 use common::bits;
 use updraft::grid::Dims;
 use updraft::solver::{
-    Advection, BoundaryCondition, Config, Dab, Follow, Inflow, Integrator, Params, Profile, Projection, Region, Shape,
-    SideValues, Slip, Solid, Solver, SolverError, Source, Turbulence,
+    Advection, BoundaryCondition, Cloud, Config, Dab, Follow, Form, Inflow, Integrator, Params, Profile,
+    Projection, Region, Shape, SideValues, Slip, Solid, Solver, SolverError, Source, Turbulence,
 };
 
 const H: f32 = 1.0 / 20.0;
@@ -309,6 +309,42 @@ fn the_air_of_a_box_with_sweeps_stays_slow() {
     let mut solver = solver(config, 1.0);
     advance(&mut solver, 12);
     assert!(solver.stats().max_speed < 2.0, "{} m/s", solver.stats().max_speed);
+}
+
+#[test]
+fn an_axis_of_one_cell_keeps_it() {
+    let mut config = config([24, 24, 1], [0; 3], true);
+    config.sides[2] = [BoundaryCondition::Open; 2];
+    let region = Region::sphere([0.6, 0.3, 0.025], 0.2);
+    let mut solver =
+        Solver::new(config, params(), vec![Source::new(region, [3.0, 0.0, 0.0, 400.0])]).unwrap();
+    advance(&mut solver, 10);
+    assert!(solver.config().dims.nx > 24, "it follows along the others: {:?}", solver.config().dims);
+    assert_eq!((solver.config().dims.nz, solver.config().origin[2]), (1, 0));
+    let flat = [[BoundaryCondition::Closed; 2], [BoundaryCondition::Closed; 2], [BoundaryCondition::Open; 2]];
+    let none = Solver::new(Config { sides: flat, ..solver.config().clone() }, params(), vec![]);
+    assert!(matches!(none, Err(SolverError::NoSideFollows)));
+}
+
+/// A volume has as many cells as the box at the start, and most of them are empty.
+#[test]
+fn a_box_around_a_volume_is_as_large_as_its_smoke() {
+    let volume = |of_cell: fn(usize) -> bool| {
+        let dims = Dims::new([64, 64, 64]).unwrap();
+        let is_in = |n: usize| dims.place(n).into_iter().all(of_cell);
+        let shares = (0..dims.cells()).map(|n| f32::from(u8::from(is_in(n)))).collect();
+        let cloud = Cloud::new(dims, H, shares).unwrap();
+        let region = Region::new(Form::Cloud(Arc::new(cloud)), [32.0 * H; 3]);
+        let mut config = config([64; 3], [0; 3], true);
+        config.follow.margin = 4;
+        let mut solver =
+            Solver::new(config, params(), vec![Source::new(region, [3.0, 0.0, 0.0, 0.0])]).unwrap();
+        advance(&mut solver, 2);
+        (solver.config().dims.cells(), solver.stats().mass[0])
+    };
+    let (small, mass) = volume(|i| (24..32).contains(&i));
+    let (large, _) = volume(|i| (8..56).contains(&i));
+    assert!(mass > 0.0 && 3 * small < large, "{small} and {large} cells");
 }
 
 /// A solid with a temperature heats the air, so the box does not leave it.

@@ -113,7 +113,7 @@ impl Scene {
         let fills = self.fills.iter().map(|fill| (&fill.region, fill.velocity.is_some()));
         let forces = self.forces.iter().filter_map(|force| Some((force.within.as_ref()?, true)));
         let all = sources.chain(fills).chain(forces);
-        all.map(|(region, drives)| region.memory(&self.config, drives)).sum()
+        all.map(|(region, drives)| region.memory(&region.box_around(&self.config), drives)).sum()
     }
 
     /// Returns the sources, and the regions filled at the start, that lie inside solids at rest: they have no
@@ -129,7 +129,7 @@ impl Scene {
         let shapes = sources
             .map(|(n, region)| (format!("source.{n}"), region))
             .chain(fills.map(|(n, region)| (format!("initial.smoke.{n}"), region)));
-        let buried = shapes.filter(|(_, region)| region.is_within(&self.config, &still));
+        let buried = shapes.filter(|(_, region)| region.is_within(&region.box_around(&self.config), &still));
         buried.map(|(name, _)| name).collect()
     }
 

@@ -119,16 +119,7 @@ struct Region {
 impl Region {
     fn of(config: &Config) -> Self {
         let extent = config.dims.array().map(|n| n as f32 * config.h);
-        let moves = |axis: usize, end: usize| {
-            // No side moves below y = 0.
-            let may_sink = [axis, end] != [1, 0];
-            config.follow.on && may_sink && config.sides[axis][end] == BoundaryCondition::Open
-        };
-        let limits = [0, 1, 2].map(|axis| {
-            let low = if moves(axis, 0) { f32::NEG_INFINITY } else { 0.0 };
-            [low, if moves(axis, 1) { f32::INFINITY } else { extent[axis] * 1.0001 }]
-        });
-        Self { extent, limits }
+        Self { extent, limits: config.reach().map(|[low, high]| [low, high * 1.0001]) }
     }
 
     /// Returns whether it overlaps the range between two coordinates along an axis.

@@ -412,6 +412,42 @@ fn lengths_in_messages_have_six_digits() {
     }
 }
 
+/// The open sides of a box that follows its smoke come to all that is at work, but none comes to initial smoke.
+#[test]
+fn a_box_that_follows_its_smoke_may_have_contents_outside_of_it() {
+    let scene = |body: &str| {
+        format!(
+            "[domain]\ncells = [16, 16, 16]\nvoxel = 0.1\nfollow = true\n\
+             walls = {{ x = 'open', y_max = 'open', z_max = 'open' }}\n{body}\n"
+        )
+    };
+    let outside = |place: &str| {
+        let ball = format!("{{ sphere = {{ center = {place}, radius = 0.2 }} }}");
+        [
+            format!("[[source]]\nshape = {ball}"),
+            format!("[[force]]\nwind = {{ velocity = [1, 0, 0] }}\nwithin = {ball}"),
+            format!("[[force]]\npoint = {{ center = {place}, radius = 0.2, acceleration = 1 }}"),
+            format!("[[solid]]\nshape = {{ sphere = {{ radius = 0.2 }} }}\nposition = {place}"),
+        ]
+    };
+    for place in ["[-3, 0.5, 0.5]", "[0.5, 9, 0.5]", "[4, 4, 4]"] {
+        for body in outside(place) {
+            let read = Scene::parse("s.toml", &scene(&body)).unwrap_or_else(|error| panic!("{error}"));
+            assert!(read.buried_shapes().is_empty(), "{body}");
+        }
+    }
+    for place in ["[0.5, 0.5, -0.5]", "[0.5, -1, 0.5]"] {
+        for body in outside(place) {
+            let error = error(&scene(&body));
+            assert!(error.contains("outside the box"), "{body}: {error}");
+        }
+    }
+    let fill = "[[initial.smoke]]\nshape = { sphere = { center = [-3, 0.5, 0.5], radius = 0.2 } }\nred = 1";
+    assert!(
+        error(&scene(fill)).contains("initial.smoke.shape.sphere.center: the shape lies outside the box")
+    );
+}
+
 #[test]
 fn invalid_shapes_and_forces_are_refused_at_their_line() {
     let source = |shape: &str| format!("[[source]]\nshape = {shape}\n");

@@ -124,9 +124,24 @@ pub struct SceneContext<'a> {
 }
 
 impl SceneContext<'_> {
-    /// Resolves the shape at `key` to a region, which must cover part of the box and fit into memory. With
-    /// `drives` the region also has weights of faces.
+    /// Resolves the shape at `key` to a region, which must cover part of the box or of the air to which it may come, and fit into memory.
+    /// With `drives` the region also has weights of faces.
     pub fn region(&self, read: &Spanned<Shape>, key: &str, drives: bool) -> Result<Region> {
+        self.region_in(read, key, drives, |region| region.box_around(self.config))
+    }
+
+    /// As [`region`](Self::region), of a shape that must cover part of the box at the start.
+    pub fn region_at_start(&self, read: &Spanned<Shape>, key: &str, drives: bool) -> Result<Region> {
+        self.region_in(read, key, drives, |_| self.config.clone())
+    }
+
+    fn region_in(
+        &self,
+        read: &Spanned<Shape>,
+        key: &str,
+        drives: bool,
+        config: impl Fn(&Region) -> Config,
+    ) -> Result<Region> {
         let (region, span, name) = match read.get_ref() {
             Shape::Sphere(sphere) => {
                 let region = Region::sphere(sphere.center.get_ref().get(), sphere.radius.get());
@@ -142,17 +157,23 @@ impl SceneContext<'_> {
                 (self.volume(grid, key)?, span, "volume.center")
             }
         };
-        self.check(&region).map_err(|message| self.text.problem(span, format!("{key}.{name}: {message}")))?;
+        let config = config(&region);
+        self.check_in(&region, &config)
+            .map_err(|message| self.text.problem(span, format!("{key}.{name}: {message}")))?;
         self.budget
-            .take(region.memory(self.config, drives), "the shape")
+            .take(region.memory(&config, drives), "the shape")
             .map_err(|message| self.text.problem(read.span(), format!("{key}: {message}")))?;
         Ok(region)
     }
 
-    /// Fails if a region covers no part of the box: that is a mistake.
+    /// Fails if a region covers no part of the box, and none of the air to which it may come: that is a mistake.
     pub fn check(&self, region: &Region) -> std::result::Result<(), String> {
+        self.check_in(region, &region.box_around(self.config))
+    }
+
+    fn check_in(&self, region: &Region, config: &Config) -> std::result::Result<(), String> {
         let extent = self.config.dims.array().map(|n| n as f32 * self.config.h);
-        match region.covered(self.config, LEAST) {
+        match region.covered(config, LEAST) {
             0.0 => Err(format!(
                 "the shape lies outside the box, which spans [0, 0, 0] to {:?} metres; move it in",
                 extent.map(six_digits)

@@ -24,9 +24,8 @@ pub fn resolve(
     config: &Config,
     params: &Params,
 ) -> Result<Vec<Solid>> {
-    let extent = config.dims.array().map(|n| n as f32 * config.h);
     let solids: Vec<Solid> =
-        doc.solid.iter().map(|read| solid(read, text, folder, extent)).collect::<Result<_>>()?;
+        doc.solid.iter().map(|read| solid(read, text, folder, config)).collect::<Result<_>>()?;
     if solids.is_empty() {
         return Ok(solids);
     }
@@ -43,7 +42,8 @@ pub fn resolve(
     Ok(solids)
 }
 
-fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -> Result<Solid> {
+fn solid(read: &document::Solid, text: &Text, folder: &Path, config: &Config) -> Result<Solid> {
+    let extent = config.dims.array().map(|n| n as f32 * config.h);
     let position = read.position.map_or(extent.map(|x| 0.5 * x), Vector::get);
     let mut solid = Solid::new(shape(&read.shape, text, folder)?, position);
     if let Some(degrees) = read.rotation {
@@ -60,7 +60,7 @@ fn solid(read: &document::Solid, text: &Text, folder: &Path, extent: [f32; 3]) -
     if let Some(degrees) = read.spin {
         solid.spin = degrees.get().map(f32::to_radians);
     }
-    check_place(&solid, read, text, extent)?;
+    check_place(&solid, read, text, (extent, config.reach()))?;
     Ok(solid)
 }
 
@@ -120,11 +120,16 @@ fn check_heat(doc: &Document, params: &Params, text: &Text) -> Result<()> {
     }
 }
 
-/// Fails if a solid never touches the box: that is a mistake.
-fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32; 3]) -> Result<()> {
+/// Fails if a solid never touches the box, of this `extent`, nor the air within `reach` to which it may come: that is a mistake.
+fn check_place(
+    solid: &Solid,
+    read: &document::Solid,
+    text: &Text,
+    (extent, reach): ([f32; 3], [[f32; 2]; 3]),
+) -> Result<()> {
     let [low, high] = solid.extent();
-    let below = |p: [f32; 3], a: usize| p[a] + high[a] <= 0.0;
-    let above = |p: [f32; 3], a: usize| p[a] + low[a] >= extent[a];
+    let below = |p: [f32; 3], a: usize| p[a] + high[a] <= reach[a][0];
+    let above = |p: [f32; 3], a: usize| p[a] + low[a] >= reach[a][1];
     // A solid may enter the box between two keyframes: it certainly stays outside only if all lie beyond one
     // side.
     let places: Vec<[f32; 3]> = match solid.keyframes.as_slice() {
@@ -135,7 +140,7 @@ fn check_place(solid: &Solid, read: &document::Solid, text: &Text, extent: [f32;
         (0..3).any(|a| places.iter().all(|p| below(*p, a)) || places.iter().all(|p| above(*p, a)));
     // Near an edge or a corner of the box this may report a contact where there is none.
     let touches = |p: [f32; 3]| {
-        let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(0.0, extent[a])).powi(2)).sum();
+        let apart: f32 = (0..3).map(|a| (p[a] - p[a].clamp(reach[a][0], reach[a][1])).powi(2)).sum();
         apart.sqrt() < solid.scale * solid.shape.bounding_radius()
     };
     if !stays_out && (places.len() > 1 || touches(places[0])) {

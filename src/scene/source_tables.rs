@@ -97,7 +97,7 @@ pub fn fills(list: &[Fill], context: SceneContext) -> Result<Vec<solver::Fill>> 
 fn fill(read: &Fill, context: SceneContext) -> Result<solver::Fill> {
     let smoke = [read.red, read.green, read.blue].map(|value| value.map(Number::get));
     let fill = solver::Fill {
-        region: context.region(&read.shape, "initial.smoke.shape", read.velocity.is_some())?,
+        region: context.region_at_start(&read.shape, "initial.smoke.shape", read.velocity.is_some())?,
         scalars: [smoke[0], smoke[1], smoke[2], read.temperature.map(Number::get)],
         velocity: read.velocity.map(Vector::get),
         noise: read.noise.as_ref().map(shapes::noise),

@@ -419,6 +419,22 @@ impl Config {
         }
     }
 
+    /// Whether the side at `end` of an axis moves with the smoke: an open one of a box that follows it. An axis of one cell keeps it.
+    pub(crate) fn moves(&self, axis: usize, end: usize) -> bool {
+        self.follow.on && self.dims.array()[axis] > 1 && self.sides[axis][end] == BoundaryCondition::Open
+    }
+
+    /// Lowest and highest coordinates along each axis that the box may come to \[m\]: those of its sides, or infinite where one moves. None
+    /// sinks below y = 0.
+    pub fn reach(&self) -> [[f32; 2]; 3] {
+        let (corner, n) = (self.corner(), self.dims.array());
+        [0, 1, 2].map(|a| {
+            let low = if self.moves(a, 0) && a != 1 { f32::NEG_INFINITY } else { corner[a] };
+            let high = if self.moves(a, 1) { f32::INFINITY } else { corner[a] + n[a] as f32 * self.h };
+            [low, high]
+        })
+    }
+
     /// The first wall that moves across itself, or the net flow into a box that no air can leave. An inflow without a velocity across its
     /// side may get one from a [`Profile`](super::Profile): with such a side the net flow is not known.
     fn impossible_sides(&self) -> Option<InvalidValue> {

@@ -29,6 +29,19 @@ impl Cloud {
         self.dims.array().map(|n| n as f32 * self.h)
     }
 
+    /// Lowest and highest corner of the box around its cells that hold something \[m\], with the half cell beyond, to which a share fades.
+    pub(super) fn filled(&self) -> [[f32; 3]; 2] {
+        let (mut low, mut high) = ([usize::MAX; 3], [0; 3]);
+        for n in (0..self.shares.len()).filter(|&n| self.shares[n] > 0.0) {
+            for (a, i) in self.dims.place(n).into_iter().enumerate() {
+                (low[a], high[a]) = (low[a].min(i), high[a].max(i + 1));
+            }
+        }
+        let size = self.size();
+        let at = |a: usize, cell: f32| cell * self.h - 0.5 * size[a];
+        [[0, 1, 2].map(|a| at(a, low[a] as f32 - 0.5)), [0, 1, 2].map(|a| at(a, high[a] as f32 + 0.5))]
+    }
+
     /// Memory of its shares \[bytes\].
     pub(super) fn memory(&self) -> u64 {
         size_of_val(self.shares.as_slice()) as u64
@@ -75,5 +88,16 @@ mod tests {
         assert_eq!(cloud.sample([3.0, 0.0, 0.0]), 0.0);
         assert_eq!(cloud.sample([-0.25, 0.0, 0.25]), 0.125, "half of the way out of the box");
         assert!(Cloud::new(dims, 0.5, vec![0.0; 6]).is_none());
+    }
+
+    #[test]
+    fn a_cloud_fills_the_box_around_its_shares() {
+        let dims = Dims::new([4, 3, 3]).unwrap();
+        let mut shares = vec![0.0; 36];
+        (shares[dims.index(1, 0, 2)], shares[dims.index(2, 1, 2)]) = (0.3, 1.0);
+        let cloud = Cloud::new(dims, 0.5, shares).unwrap();
+        assert_eq!(cloud.filled(), [[-0.75, -1.0, 0.0], [0.75, 0.5, 1.0]]);
+        assert_eq!(cloud.sample([-0.75, -0.5, 0.5]), 0.0);
+        assert!(cloud.sample([-0.7, -0.5, 0.5]) > 0.0);
     }
 }

@@ -11,7 +11,7 @@ mod cloud;
 mod cover;
 mod dab;
 mod fill;
-mod region;
+pub(super) mod region;
 mod source_noise;
 #[cfg(feature = "text")]
 mod text_card;

@@ -6,8 +6,12 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 use super::card::Card;
 use super::cloud::Cloud;
-use crate::solver::Shape;
+use crate::grid::Dims;
 use crate::solver::invalid_value::InvalidValue;
+use crate::solver::{Config, Shape};
+
+/// Largest coordinate of a box that follows its smoke \[cells\].
+pub(in crate::solver) const FARTHEST: f32 = 1e6;
 
 /// Form of a region around its own origin, unscaled.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +110,38 @@ impl Region {
     pub(in crate::solver) fn half_extent(&self) -> [f32; 3] {
         let (axes, half) = (self.axes(), self.half());
         [0, 1, 2].map(|a| (0..3).map(|own| axes[own][a].abs() * half[own]).sum())
+    }
+
+    /// Lowest and highest corner of the box around what it fills, along the world's axes from its position \[m\].
+    pub(in crate::solver) fn filled(&self) -> [[f32; 3]; 2] {
+        let [low, high] = match &self.form {
+            Form::Cloud(cloud) => cloud.filled().map(|corner| corner.map(|x| x * self.scale)),
+            _ => [self.half().map(|x| -x), self.half()],
+        };
+        let axes = self.axes();
+        let bound = |a: usize, most: fn(f32, f32) -> f32| {
+            (0..3).map(|own| most(axes[own][a] * low[own], axes[own][a] * high[own])).sum::<f32>()
+        };
+        [[0, 1, 2].map(|a| bound(a, f32::min)), [0, 1, 2].map(|a| bound(a, f32::max))]
+    }
+
+    /// The box of `config`; if it follows its smoke, as large as it must become to hold the region.
+    pub fn box_around(&self, config: &Config) -> Config {
+        let (n, origin, [low, high]) = (config.dims.array(), config.origin, self.filled());
+        let sides: [[i32; 2]; 3] = [0, 1, 2].map(|a| {
+            let cell = |x: f32| (x / config.h).clamp(-FARTHEST, FARTHEST);
+            let least = cell(self.position[a] + low[a]).floor() as i32;
+            let most = cell(self.position[a] + high[a]).ceil() as i32;
+            // No side sinks below y = 0.
+            let least = if a == 1 { least.max(0) } else { least };
+            let now = [origin[a], origin[a] + n[a] as i32];
+            [
+                if config.moves(a, 0) { now[0].min(least) } else { now[0] },
+                if config.moves(a, 1) { now[1].max(most) } else { now[1] },
+            ]
+        });
+        let [nx, ny, nz] = sides.map(|[low, high]| (high - low) as usize);
+        Config { dims: Dims { nx, ny, nz }, origin: sides.map(|[low, _]| low), ..config.clone() }
     }
 
     /// Whether red, green and blue fill it differently.

@@ -20,6 +20,7 @@ use crate::grid::Dims;
 use crate::room;
 use crate::simd::{Simd, each_level, greatest};
 use crate::solver::sides::profile::{FIRST_SCALAR, Profile};
+use crate::solver::sources::region::FARTHEST;
 use crate::solver::storage::active_bricks::EDGE;
 use crate::solver::{BoundaryCondition, Config, Follow, Solid, SolverError};
 
@@ -51,8 +52,8 @@ impl Following {
 
 /// Refuses a configuration whose box cannot follow.
 pub fn check(config: &Config) -> Result<(), SolverError> {
-    let is_open = |side: &BoundaryCondition| *side == BoundaryCondition::Open;
-    if config.follow.on && !config.sides.as_flattened().iter().any(is_open) {
+    let moves = |axis: usize| config.moves(axis, 0) || config.moves(axis, 1);
+    if config.follow.on && !(0..3).any(moves) {
         return Err(SolverError::NoSideFollows);
     }
     Ok(())
@@ -201,7 +202,7 @@ struct Rule {
 
 impl Rule {
     fn new(config: &Config) -> Self {
-        let moves = config.sides.map(|pair| pair.map(|side| side == BoundaryCondition::Open));
+        let moves = [0, 1, 2].map(|axis| [0, 1].map(|end| config.moves(axis, end)));
         Self { moves, margin: config.follow.margin as i32 }
     }
 
@@ -330,14 +331,14 @@ impl Solver {
         let (time, h) = (self.stats.time, self.config.h);
         let of_ball = |position: [f32; 3], low: [f32; 3], high: [f32; 3]| -> Sides {
             [0, 1, 2].map(|a| {
-                let cell = |x: f32| (x / h).clamp(-1e6, 1e6);
+                let cell = |x: f32| (x / h).clamp(-FARTHEST, FARTHEST);
                 [cell(position[a] + low[a]).floor() as i32, cell(position[a] + high[a]).ceil() as i32]
             })
         };
         let works = |start: f32, stop: f32| f64::from(start) < time + f64::from(dt) && f64::from(stop) > time;
         let sources = self.sources().iter().filter(|source| works(source.start, source.stop)).map(|source| {
-            let half = source.region.half_extent();
-            of_ball(source.region.position, half.map(|x| -x), half)
+            let [low, high] = source.region.filled();
+            of_ball(source.region.position, low, high)
         });
         let heats = |solid: &&Solid| solid.temperature.is_some() && self.params.conduction > 0.0;
         let acts = |solid: &&Solid| solid.fastest(time, dt) > 0.0 || heats(solid);
