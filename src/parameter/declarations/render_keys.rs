@@ -76,7 +76,10 @@ pub(super) fn medium() -> Vec<Parameter> {
             .of(look!(l => l.glow_heat))
             .slider("Glow temperature", 10.0..=1000.0)
             .logarithmic()
-            .says("Temperature excess that radiates like 2000 K, orange-white."),
+            .says(
+                "Temperature excess that radiates like 2000 K, orange-white. Take that of the hottest smoke: below three quarters \
+                 of it some cells outshine their neighbours so far that moving pictures of thick smoke are too bright.",
+            ),
         word::<Scattering>("render.medium.scattering", LookOnly)
             .of(look!(l => l.scattering))
             .labelled("Multiple scattering")
