@@ -426,8 +426,8 @@ impl<'a> Tracer<'a> {
         let (mut t, end) = (enter.max(0.0), leave.min(t_max));
         let edge = BRICK as f32 * self.smoke.snapshot.h;
         while t < end {
-            // A point slightly beyond the border lies in the next brick.
-            let ahead = t + 1e-4 * edge;
+            // A point slightly beyond the border lies in the next brick. Far from the ray's origin rounding must not undo the step.
+            let ahead = t + (1e-4 * edge).max(4.0 * f32::EPSILON * t);
             let (brick, next) = self.brick(ray, ahead, edge);
             let (majorant, next) = (self.majorants[brick], next.max(ahead).min(end));
             if majorant > 0.0 && !visit(t, next, majorant) {

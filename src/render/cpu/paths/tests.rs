@@ -122,6 +122,16 @@ fn of_block(pictures: &[Vec<f32>], block: usize) -> [f32; 2] {
     [mean, (squares / (count * (count - 1.0))).sqrt()]
 }
 
+/// Rounding once undid the step into the next brick, without end.
+#[test]
+fn paths_of_an_eye_far_away_end() {
+    let eye = [2000.0, 1500.0, 1800.0];
+    let case = Case { camera: Camera { position: eye, fov: 1.0, ..camera() }, splines: false, orders: 3 };
+    let snapshot = scene(0.16);
+    let picture = case.with_tracer(&snapshot, &dark(), |tracer| case.picture(tracer, 0, 16, false));
+    assert_eq!(picture.len() as u32, SIZE[0] * SIZE[1]);
+}
+
 /// Particles, lights and paths from the eye together find all glow once.
 #[test]
 fn traced_glow_is_that_of_paths_from_the_eye() {
