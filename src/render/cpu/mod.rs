@@ -316,29 +316,39 @@ impl CpuRenderer {
         let glow = RwLock::new(None::<TracedGlow>);
         let surfaces = |axes: &Axes, frame: u32, y: usize, pixels: &mut [[f32; 4]]| {
             let glow = glow.read().unwrap();
-            pixels.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, pixel)| {
+            let ray = |x: usize| axes.ray_through_pixel(size, [x as u32, y as u32]);
+            let surface = |(x, pixel): (usize, &[f32; 4])| {
+                Some(ray(x))
+                    .filter(|_| pixel[3] < 1.0)
+                    .and_then(|ray| Some((ray, tracer.first_surface(&ray)?)))
+            };
+            let surfaces: Vec<_> = pixels.par_iter().enumerate().with_min_len(16).map(surface).collect();
+            let path = |x: usize, n: u32| {
+                let Some((ray, surface)) = &surfaces[x] else { return [0.0; 4] };
+                let [r, g, b] = tracer.surface_path([x as u32, y as u32], (ray, *surface), glow.as_ref(), n);
+                [r, g, b, 0.0]
+            };
+            let paths = paths * frame..paths * (frame + 1);
+            let means = tracer.row_means(paths, pixels.len(), |x| surfaces[x].is_some(), path);
+            for (pixel, mean) in pixels.iter_mut().zip(means).filter(|(pixel, _)| pixel[3] < 1.0) {
                 let shown = 1.0 - pixel[3];
-                if shown > 0.0 {
-                    let at = [x as u32, y as u32];
-                    let ray = axes.ray_through_pixel(size, at);
-                    let paths = paths * frame..paths * (frame + 1);
-                    let mean = tracer.mean_of_surface(at, &ray, glow.as_ref(), paths);
-                    (0..3).for_each(|c| pixel[c] = shown * mean[c]);
-                }
-            });
+                (0..3).for_each(|c| pixel[c] = shown * mean[c]);
+            }
         };
         let rows = |axes: &Axes, frame: u32, y: usize, t_max: &[f32], out: &mut [[f32; 4]]| {
             let glow = glow.read().unwrap();
-            out.par_iter_mut().enumerate().with_min_len(16).for_each(|(x, out)| {
+            let path = |x: usize, n: u32| {
                 let pixel = [x as u32, y as u32];
                 let ray = axes.ray_through_pixel(size, pixel);
-                let paths = paths * frame..paths * (frame + 1);
-                *out = tracer.mean(pixel, &ray, t_max[x], glow.as_ref(), paths);
-                if let Some(glow) = &*glow {
-                    let light = glow.splats[y * size[0] as usize + x];
+                tracer.smoke_path(pixel, &ray, t_max[x], glow.as_ref(), n)
+            };
+            let paths = paths * frame..paths * (frame + 1);
+            out.copy_from_slice(&tracer.row_means(paths, out.len(), |_| true, path));
+            if let Some(glow) = &*glow {
+                for (out, light) in out.iter_mut().zip(&glow.splats[y * size[0] as usize..]) {
                     (0..3).for_each(|c| out[c] += light[c]);
                 }
-            });
+            }
             let rows = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(rows as f32 / (passes * size[1]) as f32);
         };

@@ -13,6 +13,7 @@ mod environment_sampling;
 mod glow;
 mod lamp_sampling;
 mod light_tracing;
+mod row_means;
 mod virtual_lights;
 
 use std::ops::Range;
@@ -32,6 +33,7 @@ use crate::render::stage::Stage;
 use crate::snapshot::BRICK;
 use glow::GlowingBricks;
 pub(super) use light_tracing::TracedGlow;
+use row_means::Limits;
 use virtual_lights::VirtualLights;
 
 /// Number of collisions after which Russian roulette begins.
@@ -56,10 +58,6 @@ pub(super) struct Tracer<'a> {
     /// Flag that ends all means.
     cancel: Option<&'a AtomicBool>,
 }
-
-/// Number of paths after which a mean may be done, and radiance below which noise is invisible.
-const FEWEST: u32 = 16;
-const FAINT: f32 = 0.02;
 
 /// An interaction of a path.
 enum Event {
@@ -88,7 +86,7 @@ struct Hit {
 
 /// A point slightly off a surface.
 #[derive(Clone, Copy)]
-struct Surface {
+pub(super) struct Surface {
     place: [f32; 3],
     facet: Facet,
     albedo: [f32; 3],
@@ -145,61 +143,45 @@ impl<'a> Tracer<'a> {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 
-    /// Returns mean radiance and transmittance of the smoke along the ray of a pixel, over the paths with
-    /// these numbers.
-    pub fn mean(
+    /// Returns means of paths over the pixels of a row.
+    pub fn row_means(
+        &self,
+        paths: Range<u32>,
+        width: usize,
+        shown: impl Fn(usize) -> bool,
+        path: impl Fn(usize, u32) -> [f32; 4] + Sync,
+    ) -> Vec<[f32; 4]> {
+        let limits = Limits { noise: self.noise, cancel: self.cancel };
+        row_means::row_means(limits, paths, width, shown, path)
+    }
+
+    /// Returns radiance and transmittance of the smoke along the ray of a pixel, for the `n`th path.
+    pub fn smoke_path(
         &self,
         [x, y]: [u32; 2],
         ray: &Ray,
         t_max: f32,
         glow: Option<&TracedGlow>,
-        paths: Range<u32>,
+        n: u32,
     ) -> [f32; 4] {
-        self.average(paths, |n| {
-            self.through_smoke(ray, t_max, glow, &mut Random::new([x, y, n], Stream::Smoke))
-        })
+        self.through_smoke(ray, t_max, glow, &mut Random::new([x, y, n], Stream::Smoke))
     }
 
-    /// Returns the mean of paths, up to the noise limit.
-    fn average(&self, paths: Range<u32>, path: impl Fn(u32) -> [f32; 4]) -> [f32; 4] {
-        let (mut sum, mut count, mut total, mut squares) = ([0.0; 4], 0, 0.0_f64, 0.0_f64);
-        for n in paths {
-            if self.is_cancelled() {
-                return [0.0; 4];
-            }
-            let path = path(n);
-            (0..4).for_each(|c| sum[c] += path[c]);
-            count += 1;
-            let light = f64::from(brightness(path) + 0.1 * path[3]);
-            (total, squares) = (total + light, squares + light * light);
-            if self.noise > 0.0 && count % FEWEST == 0 {
-                let (mean, many) = (total / f64::from(count), f64::from(count));
-                let variance = (squares / many - mean * mean).max(0.0) / many;
-                if variance.sqrt() < f64::from(self.noise) * (mean + f64::from(FAINT)) {
-                    break;
-                }
-            }
-        }
-        sum.map(|x| x / count as f32)
+    /// Returns the first surface along a ray. The floor counts as opaque, also where it fades out.
+    pub fn first_surface(&self, ray: &Ray) -> Option<Surface> {
+        self.surface(ray).map(|(_, surface, _)| surface)
     }
 
-    /// Returns the mean radiance of the first surface along the ray of a pixel, without the smoke before it.
-    /// The floor counts as opaque, also where it fades out. Black without a surface.
-    pub fn mean_of_surface(
+    /// Returns the radiance of a surface along the ray of a pixel, without the smoke before it, for the `n`th path.
+    pub fn surface_path(
         &self,
         [x, y]: [u32; 2],
-        ray: &Ray,
+        (ray, surface): (&Ray, Surface),
         glow: Option<&TracedGlow>,
-        paths: Range<u32>,
+        n: u32,
     ) -> [f32; 3] {
-        let Some((_, surface, _)) = self.surface(ray) else { return [0.0; 3] };
-        let walk = || Walk::along(ray, surface.place);
-        let [r, g, b, _] = self.average(paths, |n| {
-            let random = &mut Random::new([x, y, n], Stream::Surfaces);
-            let [r, g, b] = self.follow(walk(), Event::Surface(surface), (ray, glow), random);
-            [r, g, b, 0.0]
-        });
-        [r, g, b]
+        let random = &mut Random::new([x, y, n], Stream::Surfaces);
+        self.follow(Walk::along(ray, surface.place), Event::Surface(surface), (ray, glow), random)
     }
 
     /// Returns the radiance of one path that begins in smoke, and 1 if it passed all smoke, otherwise 0.

@@ -16,8 +16,9 @@ use nalgebra::{Point3, Vector3};
 use rayon::prelude::*;
 
 use super::glow::GlowingBricks;
+use super::row_means::FAINT;
 use super::virtual_lights::{Sender, Sent, VirtualLights};
-use super::{Event, FAINT, ROULETTE, Random, Stream, Surface, Tracer, luminance, survives, turned};
+use super::{Event, ROULETTE, Random, Stream, Surface, Tracer, luminance, survives, turned};
 use crate::render::camera::{Axes, Ray, Seen};
 use crate::render::glossy::Facet;
 

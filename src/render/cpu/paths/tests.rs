@@ -84,8 +84,10 @@ impl Case {
             let ray = axes.ray([0, 1].map(|a| (pixel[a] as f32 + 0.5 + aside[a]) / SIZE[a] as f32));
             let first = tracer.surface(&ray);
             let (t_max, shown) = first.map_or((FAR, 0.0), |(t, _, shown)| (t, shown));
-            let smoke = tracer.mean(pixel, &ray, t_max, glow.as_ref(), n..n + 1);
-            let behind = tracer.mean_of_surface(pixel, &ray, glow.as_ref(), n..n + 1);
+            let smoke = tracer.smoke_path(pixel, &ray, t_max, glow.as_ref(), n);
+            let surface = tracer.first_surface(&ray);
+            let behind = surface
+                .map_or([0.0; 3], |surface| tracer.surface_path(pixel, (&ray, surface), glow.as_ref(), n));
             Vector3::from_fn(|c, _| smoke[c] + smoke[3] * shown * behind[c])
         };
         let pixel = |n: u32| {
