@@ -61,6 +61,8 @@ impl PartialEq for Sphere {
 impl Sphere {
     /// Most texels across; larger pictures are reduced by taking means.
     pub const WIDEST: usize = 2048;
+    /// Texels across for the means over the sphere; those of smaller pictures are divided.
+    const FEWEST_FOR_MEANS: usize = 64;
     /// Largest radiance: brighter texels are taken down to it.
     pub const BRIGHTEST: f32 = 1e6;
 
@@ -110,12 +112,15 @@ impl Sphere {
 
     fn project(&self, texels: &[[f32; 3]]) -> [Moments; 3] {
         let mut sums = [[0.0_f64; 10]; 3];
-        for y in 0..self.height {
-            let share = f64::from(self.solid_angle(y)) / (4.0 * std::f64::consts::PI);
-            for x in 0..self.width {
-                let [a, b, c] = self.direction(x, y);
+        // A texel of a small picture spans directions that differ much: it counts as several.
+        let finer = Self::FEWEST_FOR_MEANS.div_ceil(self.width.min(2 * self.height));
+        let grid = TexelGrid { width: finer * self.width, height: finer * self.height };
+        for y in 0..grid.height {
+            let share = f64::from(grid.solid_angle(y)) / (4.0 * std::f64::consts::PI);
+            for x in 0..grid.width {
+                let [a, b, c] = grid.middle(y * grid.width + x);
                 let terms = [1.0, a, b, c, a * a, b * b, c * c, a * b, a * c, b * c];
-                for (sums, radiance) in sums.iter_mut().zip(texels[y * self.width + x]) {
+                for (sums, radiance) in sums.iter_mut().zip(texels[y / finer * self.width + x / finer]) {
                     let light = share * f64::from(radiance);
                     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += light * f64::from(term));
                 }
@@ -253,6 +258,26 @@ impl Sphere {
 mod tests {
     use super::*;
     use crate::look::Emitter;
+
+    /// With the middles of texels alone, a white picture of one texel shone from one side.
+    #[test]
+    fn even_light_is_the_same_from_a_picture_of_any_size() {
+        for (width, height) in [(1, 1), (2, 1), (1, 2), (4, 2), (300, 2), (64, 32)] {
+            let sphere = Sphere::new(width, height, vec![[0.5, 1.0, 2.0]; width * height]).unwrap();
+            assert!(sphere.suns().is_empty());
+            for (moments, radiance) in sphere.moments().iter().zip([0.5, 1.0, 2.0]) {
+                let close = |got: f32, wanted: f32| (got - wanted).abs() < 3e-3 * radiance;
+                assert!(close(moments.mean, radiance), "{width} x {height}: {moments:?}");
+                assert!(moments.first.into_iter().all(|x| close(x, 0.0)), "{width} x {height}: {moments:?}");
+                let [xx, yy, zz, mixed @ ..] = moments.second;
+                assert!(
+                    [xx, yy, zz].into_iter().all(|x| close(x, radiance / 3.0)),
+                    "{width} x {height}: {moments:?}"
+                );
+                assert!(mixed.into_iter().all(|x| close(x, 0.0)), "{width} x {height}: {moments:?}");
+            }
+        }
+    }
 
     #[test]
     fn texels_lie_where_their_directions_point() {
