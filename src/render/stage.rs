@@ -6,7 +6,7 @@
 //! sides, the position of a slice.
 
 use super::{Cursor, Mode, Slice, View};
-use crate::look::{Camera, Emitter};
+use crate::look::{Camera, Emitter, Light, Look};
 use crate::snapshot::Snapshot;
 
 /// The box of a snapshot and that of the start.
@@ -45,12 +45,17 @@ impl Stage {
 
     /// Calls `render` with `view` in coordinates from the corner of the box.
     pub fn localize<T>(&self, view: &View, render: impl FnOnce(&View) -> T) -> T {
-        if self.corner == [0.0; 3] && self.start == [[0.0; 3], self.extent] {
+        let is_at_start = self.corner == [0.0; 3] && self.start == [[0.0; 3], self.extent];
+        if is_at_start && !has_lights_below_floor(view.look) {
             return render(view);
+        }
+        let mut look = view.look.clone();
+        put_out_below_floor(&mut look);
+        if is_at_start {
+            return render(&View { look: &look, ..*view });
         }
         let moved = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - self.corner[a]);
         let shortest = |size: [f32; 3]| size.into_iter().fold(f32::INFINITY, f32::min);
-        let mut look = view.look.clone();
         look.fade =
             (look.fade.clamp(0.0, 0.5) * shortest(self.start_size()) / shortest(self.extent)).min(0.5);
         for light in &mut look.lights {
@@ -84,13 +89,74 @@ impl Stage {
     }
 }
 
+/// Whether all of a light lies below y = 0, or of a sun below the horizon. A floor hides it.
+fn is_below_floor(emitter: &Emitter) -> bool {
+    match *emitter {
+        Emitter::Sun { direction: [x, y, z], size } => y.atan2(x.hypot(z)) < (-0.5 * size).to_radians(),
+        Emitter::Point { position, radius } | Emitter::Spot { position, radius, .. } => {
+            position[1] + radius <= 0.0
+        }
+        Emitter::Area { position, size: [a, b], .. } => position[1] + 0.5 * a.hypot(b) <= 0.0,
+    }
+}
+
+fn sun_is_below_floor(look: &Look) -> bool {
+    is_below_floor(&Emitter::Sun { direction: look.sun_direction, size: look.sun_size })
+}
+
+fn has_lights_below_floor(look: &Look) -> bool {
+    let is_below = |light: &Light| is_below_floor(&light.emitter);
+    look.floor.is_some() && (sun_is_below_floor(look) || look.lights.iter().any(is_below))
+}
+
+/// Makes black what a floor hides.
+fn put_out_below_floor(look: &mut Look) {
+    if look.floor.is_none() {
+        return;
+    }
+    if sun_is_below_floor(look) {
+        look.sun = [0.0; 3];
+    }
+    let hidden = look.lights.iter_mut().filter(|light| is_below_floor(&light.emitter));
+    hidden.for_each(|light| light.strength = 0.0);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grid::Dims;
-    use crate::look::{Light, Look};
     use crate::render::CpuRenderer;
     use crate::render::procedural::{Tint, plume};
+
+    /// In all modes they once lit the smoke through the floor.
+    #[test]
+    fn a_floor_hides_lights_below_it() {
+        let snapshot = plume(Dims::new([16, 16, 16]).unwrap(), 0.1, Tint::Even);
+        let camera = Camera::framing(snapshot.extent());
+        let dark = Look { sun: [0.0; 3], sky: [0.0; 3], ground: [0.0; 3], outline: false, ..Look::default() };
+        let lamp = |y: f32| Light {
+            emitter: Emitter::Point { position: [0.8, y, 0.8], radius: 0.05 },
+            color: [9.0; 3],
+            strength: 1.0,
+        };
+        let brightest = |look: Look| {
+            let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+            let picture = CpuRenderer::new().render_linear(&snapshot, &view, [16, 12], &|_| ()).unwrap();
+            picture.rgba.iter().fold(0.0f32, |most, pixel| most.max(pixel[1]))
+        };
+        for floor in [None, Some([0.5; 3])] {
+            for (is_above, y) in [(false, -0.5), (true, 0.5)] {
+                let shines = is_above || floor.is_none();
+                let look = Look { floor, lights: vec![lamp(y)], ..dark.clone() };
+                assert_eq!(brightest(look) > 0.0, shines, "a lamp at {y} m, floor {floor:?}");
+                let sun_direction = [0.6, y.signum() * 0.8, 0.0];
+                let look = Look { floor, sun: [9.0; 3], sun_direction, ..dark.clone() };
+                assert_eq!(brightest(look) > 0.0, shines, "a sun towards {sun_direction:?}, floor {floor:?}");
+            }
+        }
+        let low = |y: f32| is_below_floor(&Emitter::Sun { direction: [1.0, y, 0.0], size: 2.0 });
+        assert!(!low(-0.01) && low(-0.02), "half a degree of its disc rises above the horizon");
+    }
 
     #[test]
     fn a_box_elsewhere_is_shown_as_at_the_origin() {
