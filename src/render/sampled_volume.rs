@@ -51,6 +51,11 @@ impl Volume {
         Self { dims: light.points, scale, first: -0.5, plane: 0, values: to_f32(texels) }
     }
 
+    /// Returns the distance between points \[m\].
+    pub fn spacing(&self) -> f32 {
+        1.0 / self.scale[0]
+    }
+
     /// Returns the value of a point.
     pub fn value(&self, n: usize) -> [f32; 4] {
         self.values[n - self.dims.index(0, 0, self.plane)]

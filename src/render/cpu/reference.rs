@@ -36,10 +36,10 @@ pub(super) struct Smoke<'a> {
     pub splines: bool,
 }
 
-/// Returns whether two samples of the smoke share their light, for this number of samples per cell. With larger
-/// distances a brick that is skipped at their middle might contain one of them.
-pub(in crate::render) fn halves(samples: f32) -> bool {
-    samples >= 1.0
+/// Returns whether two samples of the smoke share their light, for this number of samples per cell of edge `h` and points of light with a
+/// spacing. With larger distances a brick that is skipped at their middle might contain one of them; finer light varies between them.
+pub(in crate::render) fn halves(samples: f32, h: f32, spacing: f32) -> bool {
+    samples >= 1.0 && spacing > 1.99 * h
 }
 
 /// Lattice of steps along a ray: step n begins at t0 + n dt and is clipped to the span.
@@ -87,7 +87,7 @@ impl<'a> Smoke<'a> {
             extinction: view.mode.smoke_share() * medium.extinction,
             medium,
             dt: snapshot.h / samples,
-            halves: halves(samples),
+            halves: halves(samples, snapshot.h, light.spacing()),
             bricks,
             skip: quality.bricks,
             splines: quality.splines,

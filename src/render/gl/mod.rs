@@ -480,7 +480,8 @@ impl Renderer {
             .float("noise_shift", noise::frame_shift(frame.number));
         let (program, inputs) = match view.mode {
             mode if mode.shows_smoke() => {
-                let halves = halves(self.quality.samples(view.look, self.grid.dims, self.grid.h));
+                let (dims, h) = (self.grid.dims, self.grid.h);
+                let halves = halves(self.quality.samples(view.look, dims, h), h, self.lit.light.spacing);
                 let variant = [view.look.glow > 0.0, self.quality.splines, halves];
                 (self.programs.march(&self.gl, variant)?, self.march_inputs(inputs, view))
             }
