@@ -55,7 +55,6 @@ fn why(scene: &Scene, parameter: &Parameter) -> Option<&'static str> {
             path == "render.medium.second_lobe.anisotropy" && look.second_lobe[1] == 0.0,
             "render.medium.second_lobe.share is 0",
         ),
-        (path == "render.medium.glow_heat" && look.glow == 0.0, "render.medium.glow is 0"),
         (
             ["render.medium.paths", "render.medium.noise", "render.medium.denoise"].contains(&path)
                 && look.scattering != Scattering::Traced,
@@ -126,7 +125,6 @@ mod tests {
             ("domain.follow_margin=9", "domain.follow_margin: domain.follow is off"),
             ("turbulence.seed=4", "turbulence.seed: turbulence.strength is 0"),
             ("solver.tolerance=0.01", "solver.tolerance: only multigrid has a tolerance"),
-            ("render.medium.glow_heat=90", "render.medium.glow_heat: render.medium.glow is 0"),
             ("render.medium.noise=0.1", "render.medium.noise: render.medium.scattering is not \"traced\""),
             (
                 "render.environment.strength=2",
