@@ -10,6 +10,8 @@ pub struct Cloud {
     h: f32,
     /// x fastest.
     shares: Vec<f32>,
+    /// First cell that holds something along each axis, and the one after the last.
+    filled: [[usize; 3]; 2],
 }
 
 impl Cloud {
@@ -21,7 +23,13 @@ impl Cloud {
         assert_eq!(shares.len(), dims.cells(), "a share for each cell");
         let shares: Vec<f32> =
             shares.into_iter().map(|x| if x.is_nan() { 0.0 } else { x.clamp(0.0, 1.0) }).collect();
-        shares.iter().any(|&x| x > 0.0).then_some(Self { dims, h, shares })
+        let (mut low, mut high) = ([usize::MAX; 3], [0; 3]);
+        for n in (0..shares.len()).filter(|&n| shares[n] > 0.0) {
+            for (a, i) in dims.place(n).into_iter().enumerate() {
+                (low[a], high[a]) = (low[a].min(i), high[a].max(i + 1));
+            }
+        }
+        (high != [0; 3]).then_some(Self { dims, h, shares, filled: [low, high] })
     }
 
     /// Edges of its box \[m\].
@@ -31,13 +39,7 @@ impl Cloud {
 
     /// Lowest and highest corner of the box around its cells that hold something \[m\], with the half cell beyond, to which a share fades.
     pub(super) fn filled(&self) -> [[f32; 3]; 2] {
-        let (mut low, mut high) = ([usize::MAX; 3], [0; 3]);
-        for n in (0..self.shares.len()).filter(|&n| self.shares[n] > 0.0) {
-            for (a, i) in self.dims.place(n).into_iter().enumerate() {
-                (low[a], high[a]) = (low[a].min(i), high[a].max(i + 1));
-            }
-        }
-        let size = self.size();
+        let ([low, high], size) = (self.filled, self.size());
         let at = |a: usize, cell: f32| cell * self.h - 0.5 * size[a];
         [[0, 1, 2].map(|a| at(a, low[a] as f32 - 0.5)), [0, 1, 2].map(|a| at(a, high[a] as f32 + 0.5))]
     }
