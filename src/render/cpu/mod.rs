@@ -318,9 +318,8 @@ impl CpuRenderer {
             let glow = glow.read().unwrap();
             let ray = |x: usize| axes.ray_through_pixel(size, [x as u32, y as u32]);
             let surface = |(x, pixel): (usize, &[f32; 4])| {
-                Some(ray(x))
-                    .filter(|_| pixel[3] < 1.0)
-                    .and_then(|ray| Some((ray, tracer.first_surface(&ray)?)))
+                let ray = (pixel[3] < 1.0).then(|| ray(x))?;
+                Some((ray, tracer.first_surface(&ray)?))
             };
             let surfaces: Vec<_> = pixels.par_iter().enumerate().with_min_len(16).map(surface).collect();
             let path = |x: usize, n: u32| {
