@@ -115,8 +115,8 @@ fn domain() -> Vec<Parameter> {
         plain("domain.follow", Kind::Flag, "", SHARE, Restarts).of(config!(c => c.follow.on)).says(
             "Whether open sides move with the smoke: the box grows, shrinks and moves by bricks of 8 cells around smoke, heat, sources at \
              work and solids that move or hold a temperature, and `cells` is the box at the start. Other sides stay, and none sinks \
-             below y = 0. Sources, forces and solids may lie wherever open sides can come to. At the edges of an inflow with smoke or heat, or of a wall that heats the air, open sides follow only what \
-             exceeds the value of that side.",
+             below y = 0. Sources, forces and solids may lie wherever open sides can come to. At the edges of an inflow with smoke \
+             or heat, or of a wall that heats the air, open sides follow only what exceeds the value of that side.",
         ),
         whole("domain.follow_margin", 4.0..=512.0, Restarts).of(config!(c => c.follow.margin)).says(
             "Least number of cells between smoke or heat and a side that moves. More cells let the flow differ less from that in a \

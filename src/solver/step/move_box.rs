@@ -3,7 +3,7 @@
 //! Smoke, heat, velocity and pressure keep their values where both boxes have cells. New cells hold air without smoke; its velocity is
 //! that of the nearest old face, which fades with the distance to the wind around the old box unless wind enters through a side, and is
 //! made free of divergence. The pressure continues in the same way, and fades to 0, where the sides are free (`project/free_sides.rs`).
-//! What lay in cells that are no longer in the box counts as having left through the sides.
+//! Smoke and heat in cells that drop out of the box count as having left through its sides.
 //!
 //! With several ranks the new box has slabs of its own. Each rank gets the old planes that its new ones are made of.
 
@@ -149,9 +149,9 @@ impl Shift {
         })
     }
 
-    /// The wind around the old box in each of its layers: what a component of the velocity is at its open sides. A plume moves the air
-    /// at some places of a side, the wind that at most; so it is the median over each side, and over the sides. If only the lowest or
-    /// the highest side is open, all layers have the wind there.
+    /// The wind around the old box in each of its layers, one component of the velocity at its open sides. A plume moves the air at a few
+    /// places of a side, the wind at most of them, so the median is taken over each side and then over the sides. With an open floor or
+    /// lid alone all layers have the wind there.
     fn wind_around(&self, open: [[bool; 2]; 3], from: &[f32]) -> Vec<f32> {
         let old = self.from;
         let Dims { nx, ny, nz } = old.dims;

@@ -1,7 +1,7 @@
 //! Means over the paths of the pixels in a row, up to a noise limit.
 //!
-//! Where few paths find a light, the first ones of a pixel may all miss it: they agree, and their mean is far too dark. So a mean is done
-//! only if the paths of the pixels around it agree too.
+//! The first paths of a pixel may all miss a light that few paths find: they agree, and their mean is far too dark. So a mean is done only
+//! if the paths of the pixels around it agree too.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,7 +89,7 @@ impl Tally {
     fn add(&mut self, path: [f32; 4]) {
         (0..4).for_each(|c| self.light[c] += path[c]);
         self.count += 1;
-        // What is seen behind thin smoke has noise too.
+        // The view behind thin smoke has noise too.
         let light = f64::from(brightness(path) + 0.1 * path[3]);
         (self.sums[0], self.sums[1]) = (self.sums[0] + light, self.sums[1] + light * light);
     }
