@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use super::camera::FAR;
 use super::exp::exp;
 use super::floor_grid::FloorGrid;
-use super::floor_nodes::{AROUND, FloorNodes, Row, open_sky};
+use super::floor_nodes::{FloorNodes, Row, blur, open_sky};
 use super::lamp::Arriving;
-use super::light::{LightVolume, Lit};
+use super::light::{AROUND, EVENLY, LightVolume, Lit};
 use super::medium::Medium;
 use super::scene::FLOOR_ENDS;
 use super::trilinear::trilinear;
@@ -43,6 +43,8 @@ const SPREAD: f32 = 0.5;
 /// Width of the part around the box that is lit from within, in the same units. Farther away hardly any of
 /// this light arrives.
 const LIT: f32 = 1.5;
+/// Passes of a blur by ¼, ½, ¼ over the shadow of smoke under a wide light.
+const SMOOTH: usize = 2;
 /// Columns or rows of the map that are blurred together.
 const STRIP: usize = 24;
 
@@ -106,13 +108,20 @@ impl FloorLight {
         self.add_scattered_ahead(light, medium);
         let width = self.size[0];
         let through = |lit: &Lit| -> Vec<f32> {
-            let count = lit.lamp.depths(light.spacing);
+            let count = light.lamp_points(&lit.lamp, true);
             let node = |n: usize| {
                 let p =
                     [lo[0] + (n % width) as f32 * spacing[0], 0.0, lo[1] + (n / width) as f32 * spacing[1]];
-                exp(-light.depth_between_lamp(p, &lit.lamp, count, medium))
+                // Neighbours see other points of a wide light, so that its shadow has grain and not edges.
+                let shift = EVENLY.map(|by| (n as f32 * by).fract());
+                exp(-light.depth_between_lamp(p, &lit.lamp, (count, shift), medium))
             };
-            (0..width * self.size[1]).into_par_iter().with_min_len(width).map(node).collect()
+            let mut values: Vec<f32> =
+                (0..width * self.size[1]).into_par_iter().with_min_len(width).map(node).collect();
+            if count > 1 {
+                blur(self.size, values.as_chunks_mut::<1>().0, SMOOTH);
+            }
+            values
         };
         self.lamps = light.lamps().iter().map(through).collect();
     }
@@ -279,9 +288,15 @@ fn slopes([aside, up]: [f32; 2], radius: f32) -> [f32; 2] {
 fn widen(rect: &mut [[f32; 2]; 2], light: &LightVolume, lit: &Lit, extent: [f32; 3]) {
     let Some(smoke) = light.smoke() else { return };
     let side = extent[0].max(extent[2]);
-    for (n, a) in (0..8).flat_map(|n| [(n, 0), (n, 1)]) {
-        let corner: [f32; 3] = std::array::from_fn(|a| smoke[n >> a & 1][a]);
-        let Arriving { direction, distance, .. } = lit.lamp.arriving(0, corner);
+    let corners = (0..8).map(|n| std::array::from_fn(|a| smoke[n >> a & 1][a]));
+    let rays = corners.flat_map(|corner: [f32; 3]| {
+        let middle = lit.lamp.drawn(corner, lit.lamp.middle());
+        // A penumbra that reaches far is faint there.
+        let edge = lit.lamp.edge().map(|u| lit.lamp.drawn(corner, u)).into_iter();
+        let edge = edge.filter(|to| to.direction[1] > 0.3 && to.direction[1] * to.distance > 0.02 * side);
+        std::iter::once(middle).chain(edge).map(move |to| (corner, to))
+    });
+    for ((corner, Arriving { direction, distance, .. }), a) in rays.flat_map(|ray| [(ray, 0), (ray, 1)]) {
         let (up, along) = (direction[1], direction[2 * a]);
         let middle = 0.5 * extent[2 * a];
         // A light below the corner casts its shadow to the end of the floor.

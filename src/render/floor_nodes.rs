@@ -3,24 +3,12 @@
 use super::camera::away_from_zero;
 use super::exp::exp;
 use super::floor_grid::FloorGrid;
-use super::light::{LightVolume, SmokySides};
+use super::light::{AROUND, FloorColumns, LightVolume, MIDDLES, SmokySides};
 use super::medium::Medium;
 use super::trilinear::lerp;
-use crate::grid::Dims;
 
-/// Width of the part around the box where the smoke dims the sky, in units of the longer horizontal side of
-/// the box.
-pub(super) const AROUND: f32 = 0.6;
-/// Passes of a blur by ¼, ½, ¼ over columns of cubes: a deviation of two columns.
-const BLUR: usize = 8;
-
-/// Radiance of a white floor under columns of cubes.
-struct Columns {
-    dims: Dims,
-    /// Edge of a cube \[m\].
-    edge: f32,
-    radiance: Vec<[f32; 3]>,
-}
+/// Radiance of a white floor in light from outside.
+struct Columns(FloorColumns);
 
 /// Light of one light volume at nodes of the floor.
 pub(super) struct FloorNodes<'a> {
@@ -50,7 +38,8 @@ pub(super) struct Row {
 
 impl<'a> FloorNodes<'a> {
     pub fn new(light: &'a LightVolume, medium: &'a Medium) -> Self {
-        let (dims, edge, radiance) = columns(light, medium);
+        let columns = Columns::new(light, medium);
+        let (_, edge) = light.surface_cubes();
         let extent = light.extent();
         let beside = light.smoky_sides().map(|sides| {
             let reach = AROUND * extent[0].max(extent[2]);
@@ -66,7 +55,7 @@ impl<'a> FloorNodes<'a> {
         Self {
             light,
             medium,
-            columns: Columns { dims, edge, radiance },
+            columns,
             beside,
             clouds: clouds(light),
             extent,
@@ -88,15 +77,20 @@ impl<'a> FloorNodes<'a> {
             (sides, [y[0].max(z[0]), y[1].min(z[1])])
         });
         let is_wide = self.light.sun().is_wide();
-        let sky = self.columns.row(nearest_z);
+        let beside = self.columns.0.is_change;
+        let sky = self.columns.row(if beside { row.z } else { nearest_z });
         for (i, texel) in texels.iter_mut().enumerate() {
             let x = row.first + i as f32 * row.spacing;
             let nearest_x = x.clamp(0.0, extent[0]);
             let away = ((x - nearest_x).powi(2) + away_z).sqrt() / longest;
-            let changed = (1.0 - away / AROUND).max(0.0).powi(2);
+            let changed = if beside {
+                (2.0 - 2.0 * away / AROUND).clamp(0.0, 1.0)
+            } else {
+                (1.0 - away / AROUND).max(0.0).powi(2)
+            };
             let mut other = self.open;
             if changed > 0.0 {
-                let near = sky.at(nearest_x);
+                let near = sky.at(if beside { x } else { nearest_x });
                 (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
                 if let Some((sides, grid)) =
                     self.beside.as_ref().filter(|(sides, _)| !sides.contain(x, row.z))
@@ -113,7 +107,7 @@ impl<'a> FloorNodes<'a> {
             let sun = if is_wide && away > 0.0 {
                 // Rays to a wide sun enter the box at many points.
                 let count = self.light.sun_directions();
-                exp(-self.light.depth_between_lamp(p, self.light.sun(), count, self.medium))
+                exp(-self.light.depth_between_lamp(p, self.light.sun(), (count, MIDDLES), self.medium))
             } else if leave > enter.max(0.0) && far > near.max(0.0) {
                 let way = enter.max(0.0);
                 let enters = std::array::from_fn(|a| p[a] + self.medium.sun_direction[a] * way);
@@ -147,15 +141,34 @@ struct ColumnRow<'a> {
 }
 
 impl Columns {
+    fn new(light: &LightVolume, medium: &Medium) -> Self {
+        let (open, by_ordinates) = (open_sky(medium), LightVolume::open_floor(medium));
+        let mut columns = light.floor_columns().clone();
+        for sent in &mut columns.radiance {
+            for c in 0..3 {
+                // Five directions sample an environment with a bright part too coarsely.
+                match &medium.around {
+                    _ if columns.is_change => sent[c] = (sent[c] + open[c]).max(0.0),
+                    Some(_) => sent[c] *= open[c] / by_ordinates[c].max(1e-6),
+                    None => sent[c] += open[c] - by_ordinates[c],
+                }
+            }
+        }
+        // Ordinates would show as streaks and patches, and directions of rays as grain.
+        blur(columns.size, &mut columns.radiance, columns.blur);
+        Self(columns)
+    }
+
     fn row(&self, z: f32) -> ColumnRow<'_> {
-        let (low, high, share) = self.near(z, self.dims.nz);
-        let rows = [low, high].map(|k| &self.radiance[k * self.dims.nx..][..self.dims.nx]);
+        let Self(FloorColumns { size, radiance, .. }) = self;
+        let (low, high, share) = self.near(z, size[1]);
+        let rows = [low, high].map(|k| &radiance[k * size[0]..][..size[0]]);
         ColumnRow { columns: self, rows, share }
     }
 
     /// The columns to either side of a place \[m\], of so many, and the share of the second.
     fn near(&self, at: f32, count: usize) -> (usize, usize, f32) {
-        let at = (at / self.edge - 0.5).clamp(0.0, (count - 1) as f32);
+        let at = ((at - self.0.first) / self.0.apart).clamp(0.0, (count - 1) as f32);
         let low = at as usize;
         (low, (low + 1).min(count - 1), at - low as f32)
     }
@@ -163,38 +176,18 @@ impl Columns {
 
 impl ColumnRow<'_> {
     fn at(&self, x: f32) -> [f32; 3] {
-        let (low, high, share) = self.columns.near(x, self.columns.dims.nx);
+        let (low, high, share) = self.columns.near(x, self.columns.0.size[0]);
         let [a, b] = self.rows.map(|row| lerp(row[low], row[high], share));
         lerp(a, b, self.share)
     }
 }
 
-/// Returns the radiance of a white floor in light from outside, for each column of cubes; that of an open sky
-/// without smoke.
-fn columns(light: &LightVolume, medium: &Medium) -> (Dims, f32, Vec<[f32; 3]>) {
-    let (open, by_ordinates) = (open_sky(medium), LightVolume::open_floor(medium));
-    let (dims, edge, mut columns) = light.floor_columns();
-    for sent in &mut columns {
-        for c in 0..3 {
-            // Five directions sample an environment with a bright part too coarsely.
-            match &medium.around {
-                Some(_) => sent[c] *= open[c] / by_ordinates[c].max(1e-6),
-                None => sent[c] += open[c] - by_ordinates[c],
-            }
-        }
-    }
-    blur(dims, &mut columns);
-    (dims, edge, columns)
-}
-
-/// Blurs the light that arrives at columns of cubes, in place. The light of the cubes moves in fourteen directions
-/// (`light/ordinates.rs`), which would show on the floor as streaks and patches (ray effects).
-fn blur(dims: Dims, values: &mut [[f32; 3]]) {
-    let n = [dims.nx, dims.nz];
+/// Blurs values on a grid of `n` nodes in place, along each axis by passes of ¼, ½, ¼.
+pub(super) fn blur<const N: usize>(n: [usize; 2], values: &mut [[f32; N]], passes: usize) {
     let mut line = Vec::new();
-    for (axis, stride) in [1, dims.nx].into_iter().enumerate() {
+    for (axis, stride) in [1, n[0]].into_iter().enumerate() {
         for first in (0..n[1 - axis]).map(|other| other * n[0].pow(1 - axis as u32)) {
-            for _ in 0..BLUR {
+            for _ in 0..passes {
                 line.clear();
                 line.extend((0..n[axis]).map(|i| values[first + i * stride]));
                 for i in 0..n[axis] {

@@ -5,6 +5,8 @@
 //! the ball no smoke and no solid attenuates it. From each part of a rectangle it gets E cos θ / r², from a
 //! sun its irradiance. Suns and balls fill a [`Cone`] of uniform radiance. Lights themselves are invisible.
 
+mod spherical_rectangle;
+
 use nalgebra::Vector3;
 
 use super::camera::{self, FAR, Ray};
@@ -13,6 +15,7 @@ use super::irradiance::{Cone, across, of_polygon};
 use super::lines::smoothstep;
 use super::solid::Solid;
 use crate::look::{Emitter, Light, Look};
+use spherical_rectangle::SphericalRectangle;
 
 /// Number of sample points of a wide light for shadows of solids.
 pub(super) const SHADOWS: usize = 16;
@@ -20,10 +23,10 @@ pub(super) const SHADOWS: usize = 16;
 pub(super) const POINT_SUN: f32 = 0.008_72;
 /// Radius up to which a ball counts as a point \[m\].
 pub(super) const POINT_BALL: f32 = 1e-3;
-/// Number of points of a wide light for the optical depth of smoke.
-const DEPTHS: usize = 4;
 /// Area of a rectangle, over its squared distance, below which it counts as a point.
 pub(super) const POINT_AREA: f32 = 1e-4;
+/// Area of a rectangle, over its squared distance, from which on its solid angle is divided in place of its area.
+const CLOSE_AREA: f32 = 0.1;
 /// The three Gauss points of an interval, as shares of its length, and their weights.
 const GAUSS: [(f32, f32); 3] = [(0.112_701_67, 5.0 / 18.0), (0.5, 4.0 / 9.0), (0.887_298_35, 5.0 / 18.0)];
 /// Fractional part of the golden ratio, whose multiples are spread evenly over 0..1.
@@ -107,21 +110,53 @@ impl Lamp {
         Self { color, kind }
     }
 
-    /// Returns the number of directions for the light at a point: Gauss points of a rectangle, otherwise the
-    /// middle.
-    pub fn parts(&self) -> usize {
-        if matches!(self.kind, Kind::Area { .. }) { GAUSS.len() * GAUSS.len() } else { 1 }
+    /// Returns the light at a point in parts: for a rectangle from Gauss points, otherwise all from the middle.
+    /// Gauss points of a rectangle close by are those of its solid angle.
+    pub fn arriving(&self, p: [f32; 3]) -> impl Iterator<Item = Arriving> {
+        let close = self.spherical(p);
+        self.gauss(move |u| close.map_or_else(|| self.drawn(p, u), |close| close.drawn(u)))
     }
 
-    /// Returns the light of one of [`Lamp::parts`] at a point.
-    pub fn arriving(&self, part: usize, p: [f32; 3]) -> Arriving {
-        let Kind::Area { edges, .. } = &self.kind else { return self.drawn(p, [0.0; 2]) };
-        let ((u, by), (v, across)) = (GAUSS[part % GAUSS.len()], GAUSS[part / GAUSS.len()]);
-        let all = self.drawn(p, [u, v]);
-        // Nearer than the distance between Gauss points, these no longer represent the rectangle.
-        let near = 0.25 * edges[0].norm() * edges[1].norm();
-        let square = all.distance * all.distance;
-        Arriving { share: by * across * all.share * square / square.max(near).max(1e-12), ..all }
+    /// Returns what a coat reflects in parts, which `lamp_glossy` of `lamp.glsl` has too: of a rectangle always its Gauss points. Nearer than
+    /// the distance between them they are farther away.
+    fn for_coat(&self, p: [f32; 3]) -> impl Iterator<Item = Arriving> {
+        let near = match &self.kind {
+            Kind::Area { edges, .. } => 0.25 * edges[0].norm() * edges[1].norm(),
+            _ => 0.0,
+        };
+        self.gauss(move |u| {
+            let all = self.drawn(p, u);
+            let square = all.distance * all.distance;
+            let kept = if near > 0.0 { square / square.max(near).max(1e-12) } else { 1.0 };
+            Arriving { share: kept * all.share, ..all }
+        })
+    }
+
+    /// Returns the parts of a light from the Gauss points of a rectangle, otherwise all from the middle.
+    fn gauss(&self, drawn: impl Fn([f32; 2]) -> Arriving) -> impl Iterator<Item = Arriving> {
+        let side = if matches!(self.kind, Kind::Area { .. }) { GAUSS.len() } else { 1 };
+        (0..side * side).map(move |part| {
+            if side == 1 {
+                return drawn([0.0; 2]);
+            }
+            let ((u, by), (v, across)) = (GAUSS[part % side], GAUSS[part / side]);
+            let all = drawn([u, v]);
+            Arriving { share: by * across * all.share, ..all }
+        })
+    }
+
+    /// Samples a point of the lamp as [`Lamp::drawn`] does, but a rectangle close by uniformly in its solid angle.
+    pub fn drawn_by_angle(&self, p: [f32; 3], u: [f32; 2]) -> Arriving {
+        self.spherical(p).map_or_else(|| self.drawn(p, u), |wide| wide.drawn(u))
+    }
+
+    /// Returns a rectangle as seen from a point close to its front.
+    fn spherical(&self, p: [f32; 3]) -> Option<SphericalRectangle> {
+        let Kind::Area { middle, normal, edges } = &self.kind else { return None };
+        let to = middle - Vector3::from(p);
+        let [half, along] = edges.each_ref().map(|edge| edge.norm());
+        let is_close = 4.0 * half * along > CLOSE_AREA * to.norm_squared();
+        (is_close && to.dot(normal) < 0.0).then(|| SphericalRectangle::new(&to, edges, normal))?
     }
 
     /// Samples a point of the lamp by two numbers in 0..1. Returns the whole light as if it came from there.
@@ -186,16 +221,6 @@ impl Lamp {
         [middle, axis, [cosines[0], cosines[1], 0.0, 0.0], across, along, [r, g, b, 0.0]]
     }
 
-    /// Returns the number of points of the light for the optical depth of smoke with details of size
-    /// `spacing` \[m\].
-    pub fn depths(&self, spacing: f32) -> usize {
-        let wide = match &self.kind {
-            Kind::Ball { radius, .. } => *radius > spacing,
-            _ => self.is_wide(),
-        };
-        if wide { DEPTHS } else { 1 }
-    }
-
     /// Returns whether it is a sun.
     pub fn is_far(&self) -> bool {
         matches!(self.kind, Kind::Sun { .. })
@@ -210,12 +235,18 @@ impl Lamp {
         }
     }
 
-    /// Returns the `n`th of `count` points of the light, as numbers for [`Lamp::drawn`].
+    /// Returns the `n`th of `count` points of the light, as numbers for [`Lamp::drawn`]. `turn` in 0..1 moves all of them around the
+    /// middle of a cone, or along an edge of a rectangle.
     pub fn spread(n: usize, count: usize, turn: f32) -> [f32; 2] {
+        Self::shifted(n, count, [0.5, turn])
+    }
+
+    /// Returns the same, moved within their parts of the light: by as much of a part outwards, or along the other edge.
+    pub fn shifted(n: usize, count: usize, [out, turn]: [f32; 2]) -> [f32; 2] {
         if count == 1 {
             return [0.0; 2];
         }
-        [(n as f32 + 0.5) / count as f32, (n as f32 * GOLDEN + turn).fract()]
+        [(n as f32 + out) / count as f32, (n as f32 * GOLDEN + turn).fract()]
     }
 
     /// Returns half of its extent \[m\], from a distance of `away`.
@@ -257,9 +288,19 @@ impl Lamp {
         (0..SHADOWS).filter(open).count() as f32 / SHADOWS as f32
     }
 
+    /// Returns the numbers for [`Lamp::drawn`] that give points of its edge: the corners of a rectangle.
+    pub fn edge(&self) -> [[f32; 2]; 4] {
+        let is_area = matches!(self.kind, Kind::Area { .. });
+        std::array::from_fn(
+            |n| {
+                if is_area { [n & 1, n >> 1].map(|n| n as f32) } else { [1.0, 0.25 * n as f32] }
+            },
+        )
+    }
+
     /// Returns the numbers for [`Lamp::drawn`] that give its middle.
-    fn middle(&self) -> [f32; 2] {
-        if self.parts() > 1 { [0.5; 2] } else { [0.0; 2] }
+    pub fn middle(&self) -> [f32; 2] {
+        if matches!(self.kind, Kind::Area { .. }) { [0.5; 2] } else { [0.0; 2] }
     }
 
     /// Returns the light of a sun for each colour, in the measure of [`Arriving::share`].
@@ -309,8 +350,7 @@ impl Lamp {
         }
         let mut glossy = 0.0;
         if facet.coat.is_some() {
-            for part in 0..self.parts() {
-                let Arriving { direction, distance, share, .. } = self.arriving(part, p);
+            for Arriving { direction, distance, share, .. } in self.for_coat(p) {
                 glossy += share * facet.glossy(direction.into(), self.angular_radius(distance));
             }
         }
@@ -318,7 +358,7 @@ impl Lamp {
         [seen * all, seen * glossy]
     }
 
-    /// Returns the angular radius of one of [`Lamp::parts`] from a distance \[rad\].
+    /// Returns the angular radius of one of the parts of [`Lamp::arriving`] from a distance \[rad\].
     pub fn angular_radius(&self, distance: f32) -> f32 {
         match &self.kind {
             Kind::Sun { slope, .. } => slope.atan(),

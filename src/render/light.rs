@@ -27,6 +27,8 @@ mod cube_samples;
 mod extinction;
 mod faded;
 mod first_collisions;
+mod floor_columns;
+mod floor_rays;
 mod forward_peak;
 mod gather;
 mod gathered;
@@ -74,11 +76,13 @@ use super::preshaded::Cells;
 use super::solid::Solid;
 use super::trilinear::trilinear;
 use faded::Unfaded;
+pub(super) use floor_columns::{AROUND, FloorColumns};
+pub(super) use floor_rays::EVENLY;
 use gather::gather;
-pub(super) use lamps::Lit;
+pub(super) use lamps::{Lit, MIDDLES};
 use mixture::Mixture;
 use ordinates::phase::cut_phase;
-use ordinates::{Moments, OnFloor, Outside, Sources};
+use ordinates::{Moments, Outside, Sources};
 use outside_rays::OutsideRays;
 #[cfg(feature = "viewer")]
 pub(super) use received::OFF;
@@ -141,8 +145,8 @@ pub struct LightVolume {
     /// ordinates. Last that which smoke sends of light from within.
     halved: (Dims, [Moments; 3], [Moments; 3]),
     solver: ordinates::Solver,
-    /// Radiance that a white floor sends of light from outside, for each column of cubes that surfaces read.
-    floor_columns: Vec<[f32; 3]>,
+    /// Light from outside on the floor.
+    floor_columns: FloorColumns,
     /// Share of each cube that solids fill; empty without solids.
     filled: Vec<f32>,
     /// Light from outside that smoke scatters once, if eyes read it along straight rays and not from the cubes.
@@ -199,7 +203,7 @@ impl Default for LightVolume {
             }),
             halved: (one, Default::default(), Default::default()),
             solver: ordinates::Solver::default(),
-            floor_columns: vec![[0.0; 3]],
+            floor_columns: FloorColumns::default(),
             filled: Vec::new(),
             outside_rays: None,
             scratch: Scratch::default(),
@@ -322,7 +326,7 @@ impl LightVolume {
         }
         self.extend_into_solids(&outside);
         self.halve_if_fine();
-        self.floor_columns = self.diffuse_on_floor();
+        self.floor_columns = self.on_floor(&medium, &outside, single);
         if self.within.shines {
             let walls = self.within.of_walls.iter().flat_map(Moments::all);
             for (all, walls) in self.light.iter_mut().flat_map(Moments::all_mut).zip(walls) {
@@ -438,43 +442,6 @@ impl LightVolume {
         let at = std::array::from_fn(|a| p[a].clamp(0.0, self.extent[a]) / self.spacing + 0.5);
         let [depth] = trilinear(self.points, at, |n| [depth[n]]);
         depth
-    }
-
-    /// Radiance that a white floor sends, from the ordinates that lead down onto each column of cubes that surfaces read.
-    fn diffuse_on_floor(&self) -> Vec<[f32; 3]> {
-        let (fine, (dims, _)) = (self.mixture.dims, self.surface_cubes());
-        let edge = self.mixture.per_surface_cube();
-        let both = |n: usize, count: usize| (n * edge..(n + 1) * edge).map(move |n| n.min(count - 1));
-        let (share, floor) = (1.0 / (edge * edge) as f32, OnFloor::new());
-        let column = |n: usize| -> [f32; 3] {
-            let (i, k) = (n % dims.nx, n / dims.nx);
-            std::array::from_fn(|c| {
-                let mut sum = 0.0;
-                for k in both(k, fine.nz) {
-                    let radiance = self.solver.radiance(c, k * fine.ny);
-                    sum += both(i, fine.nx).map(|i| floor.irradiance(|n| radiance[n][i])).sum::<f32>();
-                }
-                share * sum
-            })
-        };
-        (0..dims.nx * dims.nz).into_par_iter().with_min_len(dims.nx).map(column).collect()
-    }
-
-    /// The same under light from outside that nothing takes.
-    pub(super) fn open_floor(medium: &Medium) -> [f32; 3] {
-        let Medium { sky, ground, ref around, .. } = *medium;
-        let outside = Outside { sky, ground, around: around.clone(), ..Outside::default() };
-        std::array::from_fn(|c| {
-            let inflow = outside.inflow(c);
-            OnFloor::new().irradiance(|n| inflow[n])
-        })
-    }
-
-    /// Radiance that a white floor sends of light from outside, for each column of cubes: how many along x and z, their edge \[m\],
-    /// and the radiance in the middle of each.
-    pub(super) fn floor_columns(&self) -> (Dims, f32, Vec<[f32; 3]>) {
-        let (dims, h) = self.surface_cubes();
-        (Dims { nx: dims.nx, ny: 1, nz: dims.nz }, h, self.floor_columns.clone())
     }
 
     /// Edge of the cubes \[m\].

@@ -45,7 +45,7 @@ impl<'a> Floor<'a> {
             volume,
             albedo,
             direct: sun.color.map(|x| x * irradiance / std::f32::consts::PI),
-            sun_direction: sun.arriving(0, [0.0; 3]).direction,
+            sun_direction: sun.drawn([0.0; 3], [0.0; 2]).direction,
             sun,
             frame,
             middle: stage.middle(),

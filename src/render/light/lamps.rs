@@ -21,6 +21,14 @@ use crate::render::lamp::{Arriving, Lamp};
 use crate::render::medium::Medium;
 use crate::render::trilinear::trilinear;
 
+/// Distance between the shadows of neighbouring points of a light, in spacings.
+const APART: f32 = 2.0;
+/// Least and greatest number of points of a wide light close by.
+const FEWEST_POINTS: usize = 4;
+const MOST_POINTS: usize = 24;
+/// Shift of points of a light that lie in the middle of their parts.
+pub(in crate::render) const MIDDLES: [f32; 2] = [0.5, 0.0];
+
 /// A light, and what lies between it and each point.
 #[derive(Clone, Debug)]
 pub(in crate::render) struct Lit {
@@ -52,10 +60,31 @@ impl LightVolume {
         &self.lamps
     }
 
+    /// Number of points of a further light for the depth of smoke, at its points or on the floor: the shadows that these throw lie a few
+    /// spacings apart.
+    pub(in crate::render) fn lamp_points(&self, lamp: &Lamp, on_floor: bool) -> usize {
+        if lamp.is_far() {
+            return self.directions_to(lamp);
+        }
+        let [lo, hi] = self.smoke;
+        let extent = lamp.half_extent(0.0);
+        if extent <= 0.0 || lo[0] > hi[0] {
+            return 1;
+        }
+        let across = (0..3).map(|a| (hi[a] - lo[a]).powi(2)).sum::<f32>().sqrt();
+        let from = lamp.drawn(lo, lamp.middle());
+        let place: [f32; 3] = std::array::from_fn(|a| lo[a] + from.direction[a] * from.distance);
+        let away = (0..3).map(|a| (place[a] - place[a].clamp(lo[a], hi[a])).powi(2)).sum::<f32>().sqrt();
+        let way = if on_floor { across + lo[1] } else { across };
+        let penumbra = 2.0 * extent * way / away.max(0.5 * extent).max(self.spacing);
+        let apart = (penumbra / (APART * self.spacing)).ceil() as usize;
+        if apart > 1 { apart.clamp(FEWEST_POINTS, MOST_POINTS) } else { 1 }
+    }
+
     /// Depth of the smoke towards a light at each point whose light is read.
     fn depth_to(&self, lamp: &Lamp, medium: &Medium, spline: Option<&SplineField>) -> Vec<f32> {
         let (points, spacing) = (self.points, self.spacing);
-        let count = lamp.depths(spacing);
+        let count = self.lamp_points(lamp, false);
         let mut depth = vec![0.0; points.cells()];
         if lamp.is_far() {
             let field = Points { dims: points, spacing, values: &self.density };
@@ -70,24 +99,26 @@ impl LightVolume {
             let place = |a: usize, n: usize| ((n as f32 - 0.5) * spacing).clamp(0.0, self.extent[a]);
             let (y, z) = (place(1, row % points.ny), place(2, row / points.ny));
             for i in span {
-                depths[i] = self.depth_between_lamp([place(0, i), y, z], lamp, count, medium);
+                depths[i] = self.depth_between_lamp([place(0, i), y, z], lamp, (count, MIDDLES), medium);
             }
         });
         extrapolate(points, &mut depth);
         depth
     }
 
-    /// Depth of the smoke between a point and a light, the effective one over `count` points of the light.
+    /// Depth of the smoke between a point and a light, the effective one over `count` points of the light, shifted as
+    /// [`Lamp::shifted`] says.
     pub(in crate::render) fn depth_between_lamp(
         &self,
         p: [f32; 3],
         lamp: &Lamp,
-        count: usize,
+        (count, shift): (usize, [f32; 2]),
         medium: &Medium,
     ) -> f32 {
         let (mut all, mut passes, mut depth) = (0.0, 0.0, 0.0);
         for n in 0..count {
-            let Arriving { direction, distance, share, .. } = lamp.drawn(p, Lamp::spread(n, count, 0.0));
+            let Arriving { direction, distance, share, .. } =
+                lamp.drawn_by_angle(p, Lamp::shifted(n, count, shift));
             if share > 0.0 {
                 let ray = Ray { origin: p.into(), direction: direction.into() };
                 depth = medium.extinction * self.density_along(&ray, distance);
@@ -238,9 +269,7 @@ impl LightVolume {
                                 let passes = exp(-scale[c] * depth[row + i]) * spread(half * scale[c] * here);
                                 here * hidden * lamp.color[c] * passes
                             });
-                            for part in 0..lamp.parts() {
-                                sums[at].add(&lamp.arriving(part, p), arrives);
-                            }
+                            lamp.arriving(p).for_each(|from| sums[at].add(&from, arrives));
                         }
                     }
                 }
@@ -314,8 +343,7 @@ fn scattered_once(
     (medium, spread): (&Medium, Option<Spread>),
     (depth, scale): (f32, [f32; 3]),
 ) -> [f32; 3] {
-    let parts = (0..lamp.parts()).map(|part| lamp.arriving(part, p));
-    let mut parts = parts.filter(|from| from.share > 0.0).peekable();
+    let mut parts = lamp.arriving(p).filter(|from| from.share > 0.0).peekable();
     if parts.peek().is_none() {
         return [0.0; 3];
     }

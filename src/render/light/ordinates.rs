@@ -92,7 +92,7 @@ pub(super) struct Wall {
 
 impl MediumCubes {
     /// Albedo of a cube; solids scatter nothing.
-    fn scattered(&self, channel: usize, n: usize) -> f32 {
+    pub fn scattered(&self, channel: usize, n: usize) -> f32 {
         self.albedo[channel][n].min(1.0) * (1.0 - self.solid.get(n).copied().unwrap_or(0.0))
     }
 

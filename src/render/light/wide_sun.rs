@@ -24,9 +24,14 @@ pub(super) type Depths = [Vec<f32>; AT_ONCE];
 impl LightVolume {
     /// Number of directions to the sun: the shadows that they throw across the box lie a point or two apart.
     pub(in crate::render) fn sun_directions(&self) -> usize {
+        self.directions_to(&self.sun)
+    }
+
+    /// The same for a sun.
+    pub(super) fn directions_to(&self, sun: &Lamp) -> usize {
         let longest = self.points.array().into_iter().max().unwrap_or(1);
-        let apart = 2.0 * self.sun.half_extent(longest as f32);
-        if self.sun.is_wide() { (apart.ceil() as usize).clamp(FEWEST_DIRECTIONS, MOST_DIRECTIONS) } else { 1 }
+        let apart = 2.0 * sun.half_extent(longest as f32);
+        if sun.is_wide() { (apart.ceil() as usize).clamp(FEWEST_DIRECTIONS, MOST_DIRECTIONS) } else { 1 }
     }
 }
 

@@ -18,7 +18,7 @@ impl Tracer<'_> {
     ) {
         let weigh = |n: usize| {
             let lamp = &self.lamps[n];
-            let shares = (0..lamp.parts()).map(|part| lamp.arriving(part, place).share).sum::<f32>();
+            let shares = lamp.arriving(place).map(|from| from.share).sum::<f32>();
             shares * lamp.color.iter().sum::<f32>()
         };
         let all: f32 = (0..self.lamps.len()).map(weigh).sum();
@@ -39,7 +39,8 @@ impl Tracer<'_> {
         }
         let Some((n, weight)) = chosen else { return };
         let lamp = &self.lamps[n];
-        let Arriving { direction, distance, share, .. } = lamp.drawn(place, [random.next(), random.next()]);
+        let Arriving { direction, distance, share, .. } =
+            lamp.drawn_by_angle(place, [random.next(), random.next()]);
         let share = share * density(direction.into()) * all / weight;
         if share > 0.0 {
             let ray = Ray { origin: place.into(), direction: direction.into() };
