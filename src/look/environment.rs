@@ -36,6 +36,9 @@ pub struct Sphere {
     stamp: u64,
     suns: Vec<Light>,
     moments: [Moments; 3],
+    /// The same with the upper half mirrored into the lower one, and the mean of a white floor's radiance in its light.
+    moments_above: [Moments; 3],
+    on_floor: [f32; 3],
     /// Sums of radiance times solid angle: of all rows up to each, and of the texels of each row up to each.
     rows: Vec<f32>,
     columns: Vec<f32>,
@@ -50,6 +53,14 @@ pub struct Moments {
     pub first: [f32; 3],
     /// M₂.
     pub second: [f32; 6],
+}
+
+impl Moments {
+    /// Returns those of the same light that comes from either side of y = 0 alike.
+    fn even_along_y(self) -> Self {
+        let ([x, _, z], [xx, yy, zz, _, xz, _]) = (self.first, self.second);
+        Self { first: [x, 0.0, z], second: [xx, yy, zz, 0.0, xz, 0.0], ..self }
+    }
 }
 
 impl PartialEq for Sphere {
@@ -80,6 +91,8 @@ impl Sphere {
             stamp: 0,
             suns: Vec::new(),
             moments: Default::default(),
+            moments_above: Default::default(),
+            on_floor: [0.0; 3],
             rows: Vec::new(),
             columns: Vec::new(),
         };
@@ -94,7 +107,12 @@ impl Sphere {
         sphere.stamp = hasher.finish();
         let mut rest = sphere.texels.clone();
         sphere.suns = environment_suns::separate(sphere.grid(), &mut rest);
-        sphere.moments = sphere.project(&rest);
+        sphere.moments = sphere.project(&rest, |radiance, _| radiance);
+        // Each direction above the horizon stands for its mirror image too.
+        let above = |radiance: f32, [_, y, _]: [f32; 3]| if y > 0.0 { 2.0 * radiance } else { 0.0 };
+        sphere.moments_above = sphere.project(&rest, above).map(Moments::even_along_y);
+        let falls = sphere.project(&rest, |radiance, [_, y, _]| 4.0 * radiance * y.max(0.0));
+        sphere.on_floor = falls.map(|moments| moments.mean);
         sphere.accumulate();
         Some(sphere)
     }
@@ -110,7 +128,8 @@ impl Sphere {
         (self.width, self.height, self.texels) = (width, height, texels);
     }
 
-    fn project(&self, texels: &[[f32; 3]]) -> [Moments; 3] {
+    /// Takes means over the sphere of what `of` makes of the radiance from a direction.
+    fn project(&self, texels: &[[f32; 3]], of: impl Fn(f32, [f32; 3]) -> f32) -> [Moments; 3] {
         let mut sums = [[0.0_f64; 10]; 3];
         // A texel of a small picture spans directions that differ much: it counts as several.
         let finer = Self::FEWEST_FOR_MEANS.div_ceil(self.width.min(2 * self.height));
@@ -121,7 +140,7 @@ impl Sphere {
                 let [a, b, c] = grid.middle(y * grid.width + x);
                 let terms = [1.0, a, b, c, a * a, b * b, c * c, a * b, a * c, b * c];
                 for (sums, radiance) in sums.iter_mut().zip(texels[y / finer * self.width + x / finer]) {
-                    let light = share * f64::from(radiance);
+                    let light = share * f64::from(of(radiance, [a, b, c]));
                     sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += light * f64::from(term));
                 }
             }
@@ -157,6 +176,16 @@ impl Sphere {
     /// Means over the sphere without its suns, for each colour.
     pub fn moments(&self) -> &[Moments; 3] {
         &self.moments
+    }
+
+    /// The same for light from above the horizon alone, which is mirrored into the lower half.
+    pub fn moments_above(&self) -> &[Moments; 3] {
+        &self.moments_above
+    }
+
+    /// Radiance of a white floor below the sphere without its suns, for each colour.
+    pub fn on_floor(&self) -> [f32; 3] {
+        self.on_floor
     }
 
     /// Returns a direction chosen by the radiance from there, by three uniform numbers.

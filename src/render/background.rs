@@ -19,7 +19,7 @@ impl<'a> Background<'a> {
     /// Makes the background of a picture of `size`.
     pub fn new(view: &View<'a>, size: [u32; 2]) -> Self {
         let look = view.look;
-        let surround = if shows_environment(look) { Surround::of(&look.environment) } else { None };
+        let surround = if shows_environment(look) { Surround::of(&look.environment, false) } else { None };
         Self { look, surround, axes: Axes::of(view.camera, size[0] as f32 / size[1] as f32), size }
     }
 

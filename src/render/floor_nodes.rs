@@ -211,7 +211,7 @@ fn clouds(light: &LightVolume) -> [[f32; 3]; 2] {
 /// Returns the radiance of a white floor under an open sky.
 pub(super) fn open_sky(medium: &Medium) -> [f32; 3] {
     if let Some(around) = &medium.around {
-        return around.on_white([0.0, 1.0, 0.0]);
+        return around.on_white_floor();
     }
     std::array::from_fn(|c| medium.ground[c] + (medium.sky[c] - medium.ground[c]) * (5.0 / 6.0))
 }

@@ -76,7 +76,7 @@ impl Medium {
             sun: Lamp::sun(look).over_all_directions(),
             sky: look.sky,
             ground: look.ground,
-            around: Surround::of(&look.environment),
+            around: Surround::of(&look.environment, look.floor.is_some()),
             glow: [look.glow.max(0.0), look.glow_heat.max(1e-3)],
         }
     }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::LinearImage;
 use super::camera::{Axes, box_span};
 use super::sampled_volume::Volume;
+use super::stage::Stage;
 use super::tone::{self, Tone};
 use crate::look::{Camera, Look};
 use crate::snapshot::{Snapshot, SnapshotSlab};
@@ -174,7 +175,8 @@ impl SeenFlow {
         size: [u32; 2],
         (first, smoke, velocity): (usize, &[[f16; 4]], &[[f16; 4]]),
     ) -> Self {
-        let axes = Axes::of(camera, size[0] as f32 / size[1].max(1) as f32);
+        let camera = Stage::of(whole).local_camera(camera);
+        let axes = Axes::of(&camera, size[0] as f32 / size[1].max(1) as f32);
         let [across, upwards] = [axes.right, axes.up].map(|axis| axis / axis.norm_squared());
         // Density, and the velocity times the density, along the camera's axes.
         let cells: Vec<[f16; 4]> = (smoke, velocity)

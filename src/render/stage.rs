@@ -67,17 +67,19 @@ impl Stage {
                 }
             }
         }
-        let camera = Camera {
-            position: moved(view.camera.position),
-            target: moved(view.camera.target),
-            ..*view.camera
-        };
+        let camera = self.local_camera(view.camera);
         let cursor = view.cursor.map(|cursor| Cursor { center: moved(cursor.center), ..cursor });
         let mode = match view.mode {
             Mode::Slice(slice) => Mode::Slice(self.slice(slice)),
             mode => mode,
         };
         render(&View { look: &look, camera: &camera, cursor, mode })
+    }
+
+    /// Returns a camera in coordinates from the corner of the box.
+    pub fn local_camera(&self, camera: &Camera) -> Camera {
+        let moved = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] - self.corner[a]);
+        Camera { position: moved(camera.position), target: moved(camera.target), ..*camera }
     }
 
     /// Returns the slice at the same position in the scene.
@@ -90,7 +92,7 @@ impl Stage {
 }
 
 /// Whether all of a light lies below y = 0, or of a sun below the horizon. A floor hides it.
-fn is_below_floor(emitter: &Emitter) -> bool {
+pub(super) fn is_below_floor(emitter: &Emitter) -> bool {
     match *emitter {
         Emitter::Sun { direction: [x, y, z], size } => y.atan2(x.hypot(z)) < (-0.5 * size).to_radians(),
         Emitter::Point { position, radius } | Emitter::Spot { position, radius, .. } => {
@@ -123,10 +125,14 @@ fn put_out_below_floor(look: &mut Look) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::grid::Dims;
+    use crate::look::{Environment, Sphere};
     use crate::render::CpuRenderer;
     use crate::render::procedural::{Tint, plume};
+    use crate::render::sprite;
 
     /// In all modes they once lit the smoke through the floor.
     #[test]
@@ -154,6 +160,21 @@ mod tests {
                 assert_eq!(brightest(look) > 0.0, shines, "a sun towards {sun_direction:?}, floor {floor:?}");
             }
         }
+        // A sun of an environment, and a bright lower half.
+        for (floor, sun_only) in
+            [(None, true), (None, false), (Some([0.0; 3]), true), (Some([0.0; 3]), false)]
+        {
+            let (width, height) = (64, 32);
+            let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
+            let texel = |n: usize| {
+                let [x, y, _] = plain.direction(n % width, n / width);
+                [if if sun_only { y < -0.5 && x > 0.7 } else { y < 0.0 } { 20.0 } else { 0.0 }; 3]
+            };
+            let sphere = Sphere::new(width, height, (0..width * height).map(texel).collect()).map(Arc::new);
+            let environment = Environment { sphere, shown: false, ..Environment::default() };
+            let found = brightest(Look { floor, environment, ..dark.clone() });
+            assert!(if floor.is_some() { found < 1e-4 } else { found > 0.05 }, "{found}, floor {floor:?}");
+        }
         let low = |y: f32| is_below_floor(&Emitter::Sun { direction: [1.0, y, 0.0], size: 2.0 });
         assert!(!low(-0.01) && low(-0.02), "half a degree of its disc rises above the horizon");
     }
@@ -175,11 +196,19 @@ mod tests {
         };
         let slice = Mode::Slice(Slice { position: 0.3, ..Slice::default() });
         let first = [Mode::Smoke, slice].map(|mode| render(&snapshot, &look, &camera, cursor, mode));
+        snapshot.velocity = vec![[0.5, 0.25, 0.0, 0.0].map(half::f16::from_f32); snapshot.smoke.len()];
+        let motion = |snapshot: &Snapshot, camera: &Camera| {
+            sprite::motion(snapshot, &Look::default(), camera, [24, 20], 0.1)
+        };
+        let moves = motion(&snapshot, &camera);
+        assert!(moves.iter().any(|by| by[0] > 0.01));
         // The box has grown since the start, and its smoke has the same position in the scene.
         snapshot.origin = [16, 0, -8];
         let by = snapshot.corner();
         let moved = |p: [f32; 3]| [0, 1, 2].map(|a| p[a] + by[a]);
         (camera.position, camera.target) = (moved(camera.position), moved(camera.target));
+        let apart = moves.iter().zip(motion(&snapshot, &camera)).map(|(a, b)| (a[0] - b[0]).abs());
+        assert!(apart.fold(0.0, f32::max) < 1e-4, "the motion of the smoke");
         look.lights = vec![lamp(moved([1.8, 1.0, 0.3]))];
         let cursor = cursor.map(|cursor| Cursor { center: moved(cursor.center), ..cursor });
         for (mode, first) in [Mode::Smoke, slice].into_iter().zip(first) {

@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use super::stage::is_below_floor;
 use crate::look::{Emitter, Environment, Light, Moments, Sphere};
 
 /// An environment map with its rotation.
@@ -23,15 +24,19 @@ pub struct Surround {
     /// Sine and cosine of the rotation.
     turn: [f32; 2],
     moments: [Moments; 3],
+    /// Whether a floor hides its lower half.
+    has_floor: bool,
 }
 
 impl Surround {
-    /// Makes the light of an environment, if there is one.
-    pub fn of(environment: &Environment) -> Option<Self> {
+    /// Makes the light of an environment, if there is one. A floor hides the lower half of it: the harmonics are then those of the
+    /// upper half and its mirror image.
+    pub fn of(environment: &Environment, has_floor: bool) -> Option<Self> {
         let sphere = environment.sphere.clone()?;
         let (sin, cos) = environment.rotation.to_radians().sin_cos();
         let strength = environment.strength.max(0.0);
-        let mut own = Self { strength, turn: [sin, cos], moments: *sphere.moments(), sphere };
+        let moments = if has_floor { *sphere.moments_above() } else { *sphere.moments() };
+        let mut own = Self { strength, turn: [sin, cos], moments, has_floor, sphere };
         own.moments = own.moments.map(|moments| own.turned(&moments));
         Some(own)
     }
@@ -73,7 +78,8 @@ impl Surround {
 
     /// Returns its small bright parts, as lights.
     pub fn suns(&self) -> impl Iterator<Item = Light> {
-        self.sphere.suns().iter().filter_map(|sun| match sun.emitter {
+        let shown = |sun: &&Light| !self.has_floor || !is_below_floor(&sun.emitter);
+        self.sphere.suns().iter().filter(shown).filter_map(|sun| match sun.emitter {
             Emitter::Sun { direction, size } => {
                 let emitter = Emitter::Sun { direction: self.to_world(direction), size };
                 Some(Light { emitter, color: sun.color, strength: self.strength })
@@ -85,6 +91,11 @@ impl Surround {
     /// Returns the radiance from a direction without suns and without detail, in one colour.
     pub fn smooth(&self, c: usize, from: [f32; 3]) -> f32 {
         self.degrees(c, from, [1.0, 1.0]).max(0.0)
+    }
+
+    /// Returns the radiance of a white floor, without light of the suns.
+    pub fn on_white_floor(&self) -> [f32; 3] {
+        self.sphere.on_floor().map(|x| self.strength * x)
     }
 
     /// Returns the radiance of a white surface with a normal, without light of the suns.
@@ -141,7 +152,7 @@ mod tests {
         let plain = Sphere::new(width, height, vec![[0.0; 3]; width * height]).unwrap();
         let texels = (0..width * height).map(|n| [of(plain.direction(n % width, n / width)); 3]).collect();
         let sphere = Sphere::new(width, height, texels).map(Arc::new);
-        Surround::of(&Environment { sphere, rotation, strength: 2.0, shown: false }).unwrap()
+        Surround::of(&Environment { sphere, rotation, strength: 2.0, shown: false }, false).unwrap()
     }
 
     #[test]

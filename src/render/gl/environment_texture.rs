@@ -49,7 +49,8 @@ impl EnvironmentTexture {
         let axes = Axes::of(view.camera, size[0] as f32 / size[1] as f32);
         // Parallel rays have one direction.
         let aside = if axes.parallel { 0.0 } else { 1.0 };
-        let shown = if shows_environment(view.look) { Surround::of(&view.look.environment) } else { None };
+        let shown =
+            if shows_environment(view.look) { Surround::of(&view.look.environment, false) } else { None };
         let turn = shown.map_or([0.0; 3], |surround| {
             let [sin, cos] = surround.turn();
             [sin, cos, surround.strength()]
