@@ -10,8 +10,8 @@ use super::scene_text::Text;
 use crate::look::Camera;
 
 /// Keyframes of the camera. Position, target and field of view each follow the keyframes that set them, along
-/// cubics with a continuous slope (Catmull and Rom 1974). Before the first and after the last keyframe the
-/// camera rests.
+/// cubics with a continuous slope (Catmull and Rom 1974), each component within its values at the keyframes around (Fritsch and Carlson
+/// 1980). Before the first and after the last keyframe the camera rests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CameraPath {
     position: Track<3>,
@@ -102,14 +102,24 @@ impl<const N: usize> Track<N> {
         }))
     }
 
-    /// Returns the slope at a keyframe: that of the line between its neighbours; at the first and last, 0.
+    /// Returns the slope at a keyframe: that of the line between its neighbours, but no more than thrice that of the line to either; at
+    /// the first and last keyframe, and where a component turns round or stands still on one side, 0.
     fn slope(&self, key: usize) -> [f32; N] {
         let Some((before, after)) =
             key.checked_sub(1).and_then(|n| Some((self.0.get(n)?, self.0.get(key + 1)?)))
         else {
             return [0.0; N];
         };
-        std::array::from_fn(|n| (after.1[n] - before.1[n]) / (after.0 - before.0))
+        let at = self.0[key];
+        std::array::from_fn(|n| {
+            let [arrives, leaves] =
+                [(before, &at), (&at, after)].map(|(from, to)| (to.1[n] - from.1[n]) / (to.0 - from.0));
+            if arrives * leaves <= 0.0 {
+                return 0.0;
+            }
+            let most = 3.0 * arrives.abs().min(leaves.abs());
+            ((after.1[n] - before.1[n]) / (after.0 - before.0)).clamp(-most, most)
+        })
     }
 }
 
@@ -160,6 +170,21 @@ mod tests {
     #[test]
     fn a_camera_without_keyframes_stands_still() {
         assert_eq!(CameraPath::default().at(7.0, &CAMERA), CAMERA);
+    }
+
+    /// It once rose and sank between two equal keyframes, and through the floor.
+    #[test]
+    fn a_camera_stays_between_its_keyframes() {
+        let path = path(&[(0.0, 2.5), (1.0, 0.1), (2.0, 0.1), (3.0, 2.5), (3.2, 9.0), (6.0, 9.1)]);
+        let mut before = 2.5;
+        for n in 0..=600 {
+            let t = 0.01 * n as f32;
+            let x = path.at(t, &CAMERA).position[0];
+            assert!((0.0999..9.1001).contains(&x), "{t} s: {x}");
+            assert!(!(1.0..=2.0).contains(&t) || (x - 0.1).abs() < 1e-5, "{t} s: {x}");
+            assert!(if t <= 1.0 { x <= before } else { x >= before - 1e-5 }, "{t} s: {x} after {before}");
+            before = x;
+        }
     }
 
     #[test]
