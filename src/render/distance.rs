@@ -1,7 +1,8 @@
 //! A mesh as a grid of signed distances and normals. Rays are traced through it (Hart, "Sphere tracing",
 //! 1996) in both renderers with the same numbers, and the light volume reads it.
 //!
-//! Distances are interpolated between nodes, so edges sharper than a node are rounded.
+//! Distances are interpolated between nodes, so edges sharper than a node are rounded. Parts that are thinner than [`THINNEST`], such as
+//! sheets of metal, would have holes and no normals: they are drawn as thick as that.
 
 use std::sync::Arc;
 
@@ -21,6 +22,12 @@ const ALONG: usize = 72;
 const AROUND: usize = 3;
 /// Fine nodes between the coarse ones that locate the surface.
 const COARSE: usize = 4;
+/// Least thickness of a part of a mesh \[spacings\].
+const THINNEST: f32 = 1.6;
+/// Distance from a thin part up to which it is made thicker, and over which that fades out \[spacings\].
+const THICKER: [f32; 2] = [2.0, 3.0];
+/// Depths at which the thickness is measured \[spacings\]: up to that in which the edges of a cube are as deep as half of [`THINNEST`].
+const DEPTHS: [f32; 7] = [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5];
 /// Distance at which a ray counts as on the surface \[spacings\].
 pub(super) const NEAR: f32 = 0.02;
 /// Least step of a ray \[spacings\].
@@ -51,11 +58,18 @@ impl DistanceField {
         let corner = |pick: fn(f32, f32) -> f32, start: f32| {
             mesh.vertices().iter().fold([start; 3], |a, v| std::array::from_fn(|n| pick(a[n], v[n])))
         };
-        Self::new(corner(f32::min, f32::INFINITY), corner(f32::max, f32::NEG_INFINITY), &|p| mesh.distance(p))
+        let (low, high) = (corner(f32::min, f32::INFINITY), corner(f32::max, f32::NEG_INFINITY));
+        Self::new(low, high, &|p| mesh.distance(p), &|p| mesh.closest(p))
     }
 
-    /// Samples `distance` for a body that spans from `low` to `high`.
-    fn new(low: [f32; 3], high: [f32; 3], distance: &(impl Fn([f32; 3]) -> f32 + Sync)) -> Self {
+    /// Samples `distance` for a body that spans from `low` to `high`, and makes its thin parts thicker; `closest` is the point of its surface
+    /// that is nearest to a point.
+    fn new(
+        low: [f32; 3],
+        high: [f32; 3],
+        distance: &(impl Fn([f32; 3]) -> f32 + Sync),
+        closest: &(impl Fn([f32; 3]) -> [f32; 3] + Sync),
+    ) -> Self {
         let size: [f32; 3] = std::array::from_fn(|a| high[a] - low[a]);
         let spacing = size.into_iter().fold(1e-6, f32::max) / ALONG as f32;
         // A whole number of coarse cells.
@@ -65,8 +79,10 @@ impl DistanceField {
         };
         let dims = Dims { nx: nodes(0), ny: nodes(1), nz: nodes(2) };
         let low = low.map(|x| x - AROUND as f32 * spacing);
-        let distances = Lattice { dims, low, spacing }.distances(distance);
-        let nodes = (0..dims.cells()).into_par_iter().map(|n| with_normal(dims, &distances, n));
+        let lattice = Lattice { dims, low, spacing };
+        let mut distances = lattice.distances(distance);
+        lattice.thicken(&mut distances, distance, closest);
+        let nodes = (0..dims.cells()).into_par_iter().map(|n| with_normal((dims, spacing), &distances, n));
         Self { dims, low, spacing, nodes: nodes.collect() }
     }
 
@@ -155,8 +171,57 @@ impl Lattice {
     }
 }
 
-/// Returns the distance of a node and its gradient by central differences, one-sided at the border.
-fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
+impl Lattice {
+    /// Takes off the distances around thin parts what these lack of the least thickness.
+    fn thicken(
+        &self,
+        distances: &mut [f32],
+        distance: &(impl Fn([f32; 3]) -> f32 + Sync),
+        closest: &(impl Fn([f32; 3]) -> [f32; 3] + Sync),
+    ) {
+        let (half, [near, far]) = (0.5 * THINNEST * self.spacing, THICKER.map(|n| n * self.spacing));
+        let lacks = |n: usize| {
+            let value = distances[n];
+            if value.abs() >= far {
+                return 0.0;
+            }
+            let p = self.place(self.dims.place(n));
+            let at = closest(p);
+            let away = (Vector3::from(p) - Vector3::from(at)) * value.signum();
+            // A node on the surface itself.
+            let inwards = match away.try_normalize(1e-3 * self.spacing) {
+                Some(away) => -away,
+                None => self.inwards(p, distance),
+            };
+            let within = |depth: f32| Vector3::from(at) + inwards * (depth * self.spacing);
+            let place = |p: Vector3<f32>| std::array::from_fn(|a| (p[a] - self.low[a]) / self.spacing);
+            let [about] = trilinear(self.dims, place(within(1.0)), |n| [distances[n]]);
+            if about <= -half {
+                return 0.0;
+            }
+            let deepest = DEPTHS.iter().map(|&depth| -distance(within(depth).into())).fold(0.0, f32::max);
+            let fades = ((far - value.abs()) / (far - near)).min(1.0);
+            (half - deepest).max(0.0) * fades
+        };
+        let lacks: Vec<f32> = (0..distances.len()).into_par_iter().with_min_len(64).map(lacks).collect();
+        distances.iter_mut().zip(lacks).for_each(|(distance, lacks)| *distance -= lacks);
+    }
+
+    /// The direction along an axis in which a body lies deepest around a point of its surface.
+    fn inwards(&self, p: [f32; 3], distance: &impl Fn([f32; 3]) -> f32) -> Vector3<f32> {
+        let axes = (0..6).map(|n| {
+            let mut axis = Vector3::zeros();
+            axis[n / 2] = if n % 2 == 0 { 1.0 } else { -1.0 };
+            axis
+        });
+        let depth = |axis: &Vector3<f32>| distance((Vector3::from(p) + axis * (0.1 * self.spacing)).into());
+        axes.min_by(|a, b| depth(a).total_cmp(&depth(b))).expect("six of them")
+    }
+}
+
+/// Returns the distance of a node and its gradient by central differences, one-sided at the border. In the middle of a thin part the gradient
+/// vanishes; it keeps its length there, so that normals between nodes are those of the sides.
+fn with_normal((dims, spacing): (Dims, f32), distances: &[f32], node: usize) -> [f16; 4] {
     let (at, size) = (dims.place(node), dims.array());
     let slope = |a: usize| {
         let value = |i: usize| {
@@ -164,9 +229,11 @@ fn with_normal(dims: Dims, distances: &[f32], node: usize) -> [f16; 4] {
             p[a] = i;
             distances[dims.index(p[0], p[1], p[2])]
         };
-        value((at[a] + 1).min(size[a] - 1)) - value(at[a].saturating_sub(1))
+        let [above, below] = [(at[a] + 1).min(size[a] - 1), at[a].saturating_sub(1)];
+        (value(above) - value(below)) / ((above - below) as f32 * spacing)
     };
-    let normal = Vector3::new(slope(0), slope(1), slope(2)).try_normalize(1e-12).unwrap_or(Vector3::y());
+    let gradient = Vector3::new(slope(0), slope(1), slope(2));
+    let normal = gradient / gradient.norm().max(0.5);
     [normal.x, normal.y, normal.z, distances[node]].map(f16::from_f32)
 }
 
@@ -196,7 +263,10 @@ mod tests {
     use super::*;
 
     fn ball() -> DistanceField {
-        DistanceField::new([-0.5; 3], [0.5; 3], &|p| p.iter().map(|x| x * x).sum::<f32>().sqrt() - 0.5)
+        let away = |p: [f32; 3]| Vector3::from(p).norm();
+        DistanceField::new([-0.5; 3], [0.5; 3], &|p| away(p) - 0.5, &|p| {
+            p.map(|x| 0.5 * x / away(p).max(1e-9))
+        })
     }
 
     /// Rays meet the distance field of a ball at the ball, with its normal.
@@ -229,6 +299,49 @@ mod tests {
                 let aside = normal.cross(&Vector3::new(0.3, 0.5, turn as f32 - 3.5)).normalize();
                 assert_eq!(field.meet(p, (aside + normal * 0.1).normalize()), None, "{from} {turn}");
                 assert!(field.meet(p, (aside - normal * 0.3).normalize()).is_some(), "{from} {turn}");
+            }
+        }
+    }
+
+    /// A plate of a hundredth of its length had holes and faces without a direction.
+    #[test]
+    fn rays_meet_thin_sheets() {
+        for thickness in [1e-3, 4e-3, 8e-3, 0.013, 0.03] {
+            let half = Vector3::new(0.5, 0.5 * thickness, 0.5);
+            let closest = |p: [f32; 3]| -> [f32; 3] {
+                let inside = (0..3).all(|a| p[a].abs() < half[a]);
+                let clamped: [f32; 3] = std::array::from_fn(|a| p[a].clamp(-half[a], half[a]));
+                let a = (0..3)
+                    .min_by(|&a, &b| (half[a] - p[a].abs()).total_cmp(&(half[b] - p[b].abs())))
+                    .unwrap();
+                let mut out = clamped;
+                if inside {
+                    out[a] = half[a].copysign(p[a]);
+                }
+                out
+            };
+            let distance = |p: [f32; 3]| {
+                let away = (Vector3::from(p) - Vector3::from(closest(p))).norm();
+                if (0..3).all(|a| p[a].abs() < half[a]) { -away } else { away }
+            };
+            // Not aligned with the nodes.
+            let field = DistanceField::new(
+                [-0.503, -half.y - 1e-3, -0.501],
+                [0.5, half.y + 2e-3, 0.505],
+                &distance,
+                &closest,
+            );
+            let wanted = half.y.max(0.5 * THINNEST * field.spacing);
+            for n in 0..400 {
+                let at = [n % 20, n / 20].map(|n| 0.045 * n as f32 - 0.43);
+                for side in [-1.0, 1.0] {
+                    let from = Vector3::new(at[0] + 0.3, side, at[1] - 0.2);
+                    let along = (Vector3::new(at[0], 0.0, at[1]) - from).normalize();
+                    let (t, normal) = field.meet(from, along).expect("the plate has no holes");
+                    let y = (from + along * t).y * side;
+                    assert!((y - wanted).abs() < 0.3 * field.spacing, "{thickness}: {y}, not {wanted}");
+                    assert!(normal.y * side > 0.97, "{thickness} at {at:?}: {normal}");
+                }
             }
         }
     }

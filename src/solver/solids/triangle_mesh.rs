@@ -208,19 +208,24 @@ impl Mesh {
 
     /// Signed distance of a point \[m\], negative inside.
     pub fn distance(&self, p: [f32; 3]) -> f32 {
-        let distance = self.nearest(p).sqrt();
+        let distance = self.nearest(p).0.sqrt();
         if self.is_inside(p) { -distance } else { distance }
     }
 
-    /// Square of the distance from the nearest triangle \[m²\].
-    fn nearest(&self, p: [f32; 3]) -> f32 {
-        let mut best = f32::INFINITY;
+    /// The point of the surface that is nearest to a point \[m\].
+    pub fn closest(&self, p: [f32; 3]) -> [f32; 3] {
+        self.nearest(p).1
+    }
+
+    /// Square of the distance from the nearest triangle \[m²\], and the point of it.
+    fn nearest(&self, p: [f32; 3]) -> (f32, [f32; 3]) {
+        let mut best = (f32::INFINITY, p);
         let mut stack = [0u32; 64];
         let mut depth = 1;
         while depth > 0 {
             depth -= 1;
             let node = self.nodes[stack[depth] as usize];
-            if node.squared_distance(p) >= best {
+            if node.squared_distance(p) >= best.0 {
                 continue;
             }
             if node.count == 0 {
@@ -231,8 +236,11 @@ impl Mesh {
                 depth += 2;
             } else {
                 for &t in &self.triangles[node.first as usize..][..node.count as usize] {
-                    let d = sub(p, closest(p, self.corners(t)));
-                    best = best.min(dot(d, d));
+                    let at = closest(p, self.corners(t));
+                    let d = sub(p, at);
+                    if dot(d, d) < best.0 {
+                        best = (dot(d, d), at);
+                    }
                 }
             }
         }
