@@ -15,7 +15,7 @@ use crate::look::{Camera, Look};
 use crate::output::video::{self, Apng, Clip, Ffmpeg};
 use crate::output::whole::{self, Existing};
 use crate::output::{OutputError, Pattern, png};
-use crate::render::exposure::exposed;
+use crate::render::exposure::{self, exposed};
 use crate::render::{CpuRenderer, Image, Mode, Quality, RenderError, View};
 use crate::scene::CameraPath;
 use crate::snapshot::Snapshot;
@@ -369,7 +369,8 @@ fn picture(
                 renderer.set_quality(quality);
                 renderer.render_linear(instant, &View { camera, ..view }, size, &|_| ())
             });
-        Ok(exposed?.present(&view))
+        let cameras = exposure::cameras(of_side(snapshot, side), exposure, camera_at);
+        Ok(exposed?.present_moved(&view, &cameras))
     };
     let image = match job.looks.as_slice() {
         [a, b] => {

@@ -68,8 +68,12 @@ impl Painter {
 
     /// Renders `snapshot` with the look and camera of `scene`, exposed as long as its shutter is open.
     pub fn paint(&mut self, snapshot: &Snapshot, scene: &Scene) -> Result<Image, RenderError> {
-        if scene.camera.lens.shutter > 0.0 {
-            return Ok(self.paint_linear(snapshot, scene)?.present(&view(scene)));
+        let exposure = scene.camera.lens.shutter / scene.time.frame_rate;
+        // The lens blurs an environment too, which the shader of the background does not.
+        let is_blurred = scene.camera.lens.aperture > 0.0 && scene.look.environment.sphere.is_some();
+        if exposure > 0.0 || is_blurred {
+            let cameras = exposure::cameras(snapshot, exposure, |time| scene.camera_at(time));
+            return Ok(self.paint_linear(snapshot, scene)?.present_moved(&view(scene), &cameras));
         }
         self.set_quality(quality(snapshot, scene));
         match self {

@@ -13,14 +13,14 @@ use crate::look::Camera;
 use crate::snapshot::{Bricks, Motion, Part, Snapshot, SnapshotSlab, SolidPose, fastest};
 
 /// Greatest number of instants of a picture.
-const MOST: usize = 32;
+const MOST: usize = 33;
 
 /// Least number of instants of a picture whose camera moves: with fewer, edges show as copies.
-const OF_MOVING_CAMERA: usize = 24;
+const OF_MOVING_CAMERA: usize = 25;
 
 /// Returns the instants whose mean is a picture of `snapshot`, relative to its time \[s\], exposed for
 /// `exposure` seconds around it. Smoke and solids move by about a cell from one to the next, or more if that
-/// takes over 32 instants.
+/// takes over 33 instants. Their number is odd: one is the snapshot's own.
 pub fn instants(snapshot: &Snapshot, exposure: f32, camera_moves: bool) -> Vec<f32> {
     instants_of(snapshot, fastest(&snapshot.velocity), exposure, camera_moves)
 }
@@ -33,7 +33,7 @@ fn instants_of(snapshot: &Snapshot, fastest: f32, exposure: f32, camera_moves: b
     });
     let crossed = solids.fold(fastest, f32::max) * exposure / snapshot.h;
     let least = if camera_moves { OF_MOVING_CAMERA } else { 1 };
-    let count = (crossed.ceil() as usize).clamp(least, MOST);
+    let count = (crossed.ceil() as usize).clamp(least, MOST) | 1;
     (0..count).map(|n| ((n as f32 + 0.5) / count as f32 - 0.5) * exposure).collect()
 }
 
@@ -50,6 +50,17 @@ pub fn exposed<E>(
     exposed_at(snapshot, fastest, exposure, quality, camera_at, |later, camera, quality| {
         paint(&moved(snapshot, later), camera, quality)
     })
+}
+
+/// Returns the cameras of the instants of a picture that [`exposed`] returns, one if the camera stands still.
+pub fn cameras(snapshot: &Snapshot, exposure: f32, camera_at: impl Fn(f32) -> Camera) -> Vec<Camera> {
+    let time = snapshot.time as f32;
+    let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
+    if !moves {
+        return vec![camera_at(time)];
+    }
+    let instants = instants(snapshot, exposure, moves);
+    instants.into_iter().map(|later| camera_at(time + later)).collect()
 }
 
 /// Returns a picture as [`exposed`] does, of the smoke of several ranks, each of which calls this with its
@@ -90,10 +101,12 @@ fn exposed_at<E>(
     let time = snapshot.time as f32;
     let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
     let instants = instants_of(snapshot, fastest, exposure, moves);
-    // The offsets of the frames continue from instant to instant.
-    let passes = quality.passes.div_ceil(instants.len() as u32);
+    // The offsets of the frames continue from instant to instant, from the middle one on, whose depth is that of the picture.
+    let count = instants.len() as u32;
+    let passes = quality.passes.div_ceil(count);
     let pictures = instants.iter().enumerate().map(|(n, &later)| {
-        let quality = Quality { passes, first: n as u32 * passes, ..quality };
+        let after_middle = (n as u32 + count - count / 2) % count;
+        let quality = Quality { passes, first: after_middle * passes, all: count * passes, ..quality };
         paint(later, &camera_at(time + later), quality)
     });
     LinearImage::mean(pictures)
@@ -196,8 +209,18 @@ impl LinearImage {
 
     /// Converts the picture to bytes, over the background of a view.
     pub fn present(&self, view: &View) -> Image {
+        self.present_moved(view, &[*view.camera])
+    }
+
+    /// Converts the picture to bytes, over the background that a camera sees as it moves: the mean over those of [`cameras`].
+    pub fn present_moved(&self, view: &View, cameras: &[Camera]) -> Image {
         let size = [self.width, self.height];
-        let (width, background) = (self.width as usize, Background::new(view, size));
+        let passes = Quality::of_file(view.camera).passes.div_ceil(cameras.len().max(1) as u32);
+        let frames = cameras
+            .iter()
+            .zip(0..)
+            .flat_map(|(camera, n)| (0..passes).map(move |number| (*camera, n * passes + number)));
+        let (width, background) = (self.width as usize, Background::of_frames(view, size, frames));
         let mut bytes = vec![[0; 4]; self.rgba.len()];
         let rows = bytes.par_chunks_mut(width).rev().zip(self.rgba.par_chunks(width).rev());
         rows.enumerate().for_each(|(y, (bytes, pixels))| {
@@ -211,8 +234,12 @@ impl LinearImage {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::grid::Dims;
+    use crate::look::{Environment, Look, Sphere};
+    use crate::render::{CpuRenderer, Mode};
     use crate::solver::{Shape, Solid};
 
     /// Makes a block of smoke that moves to the right.
@@ -261,10 +288,41 @@ mod tests {
         assert!(tip(after, [half, half]) < 0.0 && tip(after, [1.0, 0.0]) > 0.0);
     }
 
+    /// A lens and a moving camera once left an environment behind all sharp.
+    #[test]
+    fn an_environment_is_blurred_as_all_else() {
+        let (width, height) = (64, 32);
+        let mut texels = vec![[0.1; 3]; width * height];
+        texels[16 * width + 32] = [1.0; 3];
+        let sphere = Sphere::new(width, height, texels).map(Arc::new);
+        let environment = Environment { sphere, ..Environment::default() };
+        let look = Look { environment, outline: false, floor: None, ..Look::default() };
+        let snapshot = Snapshot::empty(Dims::new([8; 3]).unwrap(), 0.1);
+        let sharp = Camera::at([0.4, 0.4, 3.0], [0.4, 0.4, 0.4], 40.0);
+        let mut open = sharp;
+        (open.lens.aperture, open.lens.focus) = (0.5, 2.0);
+        let brightest = |camera: Camera, cameras: &[Camera]| {
+            let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+            let mut renderer = CpuRenderer::new();
+            renderer.set_quality(Quality::of_file(&camera));
+            let file = renderer.render(&snapshot, &view, [48, 32], &|_| ()).unwrap().rgba;
+            let linear = renderer.render_linear(&snapshot, &view, [48, 32], &|_| ()).unwrap();
+            let moved = linear.present_moved(&view, cameras).rgba;
+            [file, moved].map(|rgba| rgba.chunks(4).map(|pixel| pixel[1]).max().unwrap())
+        };
+        let turned = |n: usize| Camera { target: [0.4 + 0.1 * n as f32, 0.4, 0.4], ..sharp };
+        let moving: Vec<Camera> = (0..25).map(turned).collect();
+        let [[a, b], [blurred, also], [_, panned]] =
+            [(sharp, &[sharp][..]), (open, &[open][..]), (sharp, &moving)]
+                .map(|(one, all)| brightest(one, all));
+        assert!(a == b && blurred.abs_diff(also) <= 1, "{a} {b} {blurred} {also}");
+        assert!(blurred < a - 20 && panned < a - 20, "{a}, through the lens {blurred}, panned {panned}");
+    }
+
     #[test]
     fn instants_lie_evenly_around_the_frame_and_are_a_cell_apart() {
         let all = instants(&block(3.0), 0.2, false);
-        assert_eq!(all.len(), 6);
+        assert_eq!(all.len(), 7);
         assert!((all.iter().sum::<f32>()).abs() < 1e-6 && all.windows(2).all(|w| w[1] - w[0] < 0.0334));
         assert_eq!(instants(&block(0.0), 0.2, false), [0.0]);
         assert_eq!(instants(&block(0.0), 0.2, true).len(), OF_MOVING_CAMERA);

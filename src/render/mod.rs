@@ -219,9 +219,11 @@ pub struct Quality {
     pub fine_light: bool,
     /// Number of frames with different offsets that are averaged.
     pub passes: u32,
-    /// Number of the first of these frames. Each part of a picture that is the mean of several has other
-    /// offsets.
+    /// Number of the first of these frames, and the number of all frames of the picture if these are only a part of them. Frame 0 is seen
+    /// from the middles of lens and pixels.
     pub first: u32,
+    /// See [`Quality::first`]; 0: [`Quality::passes`].
+    pub all: u32,
     /// Whether to shift these frames within the pixel, for smooth edges.
     pub edges: bool,
 }
@@ -249,6 +251,17 @@ impl Quality {
         (look.samples * factor * fine).clamp(0.05, 16.0)
     }
 
+    /// Returns the position within the pixel of a frame \[pixels\].
+    fn shift(&self, number: u32) -> [f32; 2] {
+        if self.edges { noise::sub_pixel(number, self.all.max(self.passes)) } else { [0.0; 2] }
+    }
+
+    /// Returns the numbers of the frames. The lowest comes last, whose depth is that of the picture.
+    fn frames(&self) -> impl Iterator<Item = u32> + use<> {
+        let (first, passes) = (self.first, self.passes.max(1));
+        (0..passes).rev().map(move |n| first.wrapping_add(n))
+    }
+
     /// Returns the quality for a file with `camera`: a picture of a lens needs many frames.
     pub fn of_file(camera: &Camera) -> Self {
         if camera.lens.aperture > 0.0 {
@@ -269,6 +282,7 @@ impl Quality {
         fine_light: false,
         passes: 1,
         first: 0,
+        all: 0,
         edges: false,
     };
     /// Number of frames whose mean is the picture of a lens. With fewer, points far out of focus show as

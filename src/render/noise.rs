@@ -38,9 +38,14 @@ pub fn frame_shift(frame: u32) -> f32 {
 }
 
 /// Returns the position within the pixel of the `n`th of `count` frames, from its middle \[pixels\]: spread
-/// evenly (Halton, bases 2 and 3), the last in the middle.
+/// evenly (Halton, bases 2 and 3) around the middle, which is that of the first.
 pub fn sub_pixel(n: u32, count: u32) -> [f32; 2] {
-    if n + 1 == count { [0.0; 2] } else { spread(n + 1) }
+    if n == 0 || count < 2 {
+        return [0.0; 2];
+    }
+    let sum = (1..count).map(spread).fold([0.0; 2], |sum, at| [sum[0] + at[0], sum[1] + at[1]]);
+    let at = spread(n);
+    [0, 1].map(|a| at[a] - sum[a] / (count - 1) as f32)
 }
 
 /// Returns the position within the pixel of the `n`th of an unlimited number of frames, 0 in the corner.
@@ -173,12 +178,14 @@ mod tests {
 
     #[test]
     fn places_in_a_pixel_are_spread_around_its_middle() {
-        let all: Vec<[f32; 2]> = (0..9).map(|n| sub_pixel(n, 9)).collect();
-        assert_eq!(all[8], [0.0; 2]);
-        for a in 0..2 {
-            let mean = all.iter().map(|p| p[a]).sum::<f32>() / 9.0;
-            assert!(mean.abs() < 0.07 && all.iter().all(|p| p[a].abs() <= 0.5), "axis {a}: {mean}");
-            assert!(all.iter().any(|p| p[a] < -0.3) && all.iter().any(|p| p[a] > 0.3));
+        for count in [4, 9, 96] {
+            let all: Vec<[f32; 2]> = (0..count).map(|n| sub_pixel(n, count)).collect();
+            assert_eq!(all[0], [0.0; 2]);
+            for a in 0..2 {
+                let mean = all.iter().map(|p| p[a]).sum::<f32>() / count as f32;
+                assert!(mean.abs() < 1e-6 && all.iter().all(|p| p[a].abs() < 0.55), "axis {a}: {mean}");
+                assert!(all.iter().any(|p| p[a] < -0.2) && all.iter().any(|p| p[a] > 0.2));
+            }
         }
     }
 

@@ -174,11 +174,8 @@ impl Picture {
         size: [u32; 2],
         integrator: Integrator,
     ) {
-        let passes = quality.passes.max(1);
-        for n in 0..passes {
-            let number = quality.first.wrapping_add(n);
-            let shift = if quality.edges { noise::sub_pixel(number, passes) } else { [0.0; 2] };
-            let frame = Frame { number, weight: 1.0 / (n + 1) as f32, shift };
+        for (n, number) in quality.frames().enumerate() {
+            let frame = Frame { number, weight: 1.0 / (n + 1) as f32, shift: quality.shift(number) };
             self.render_frame(contents, view, quality, size, frame, integrator);
         }
     }
@@ -469,7 +466,7 @@ impl Picture {
         self.time("present", |picture| {
             let mut bytes = std::mem::take(&mut picture.bytes);
             bytes.resize(picture.accumulated.len(), [0; 4]);
-            let background = Background::new(view, picture.size);
+            let background = Background::new(view, picture.size, quality.frames());
             picture.rows_with_cursor(contents, view, quality, &mut bytes, |y, pixels, bytes| {
                 background.row(y, pixels, bytes);
             });

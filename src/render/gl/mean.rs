@@ -26,12 +26,12 @@ impl Renderer {
     /// Renders the number of frames of the quality and leaves their mean in the target of the scene.
     pub(super) fn draw_mean(&mut self, size: [u32; 2], view: &View) -> Result<(), RenderError> {
         self.fit(size)?;
-        let passes = self.quality.passes.max(1);
-        let edges = self.quality.edges;
-        for n in 0..passes {
-            let (number, weight) = (self.quality.first + n, 1.0 / (n + 1) as f32);
+        let quality = self.quality;
+        let edges = quality.edges;
+        for (n, number) in quality.frames().enumerate() {
+            let weight = 1.0 / (n + 1) as f32;
             if edges {
-                self.draw_shifted(size, view, number, noise::sub_pixel(number, passes), weight)?;
+                self.draw_shifted(size, view, number, quality.shift(number), weight)?;
             } else {
                 self.draw_picture(size, view, Some(Frame { number, weight }))?;
             }
