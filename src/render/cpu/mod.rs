@@ -68,6 +68,10 @@ pub(super) use reference::halves;
 /// Greatest number of pixels along a side of a picture.
 pub(super) const MOST_PIXELS: u32 = 16384;
 
+/// Traced paths of a pixel through one point of a lens, and most points of it.
+const PATHS_OF_A_POINT: u32 = 4;
+const MOST_POINTS: u32 = 512;
+
 /// Renders snapshots on the processor's threads.
 pub struct CpuRenderer {
     lit: LitSmoke,
@@ -304,7 +308,14 @@ impl CpuRenderer {
         }
         let denoise = view.look.denoise;
         // The denoiser estimates the noise from the differences of several frames.
-        let passes = self.quality.passes.max(if denoise { 4 } else { 1 });
+        let fewest = if denoise { 4 } else { 1 };
+        // Each frame has one point of the lens: with many paths these are as many as paths allow.
+        let of_lens = match view.camera.lens.aperture > 0.0 && view.look.noise == 0.0 && self.quality.all == 0
+        {
+            true => (view.look.paths / PATHS_OF_A_POINT).min(MOST_POINTS),
+            false => 1,
+        };
+        let passes = self.quality.passes.max(fewest).max(of_lens);
         let quality = Quality { passes, ..self.quality };
         // The mean of several frames has less noise than each frame.
         let noise = view.look.noise * (passes as f32).sqrt();

@@ -139,6 +139,11 @@ impl<'a> Tracer<'a> {
         Self { cancel, ..self }
     }
 
+    /// Numbers for a path. Each instant has others, so that grain does not stand still in moving pictures.
+    fn random(&self, path: [u32; 3], stream: Stream) -> Random {
+        Random::new(path, stream, self.smoke.snapshot.time)
+    }
+
     fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
@@ -164,7 +169,7 @@ impl<'a> Tracer<'a> {
         glow: Option<&TracedGlow>,
         n: u32,
     ) -> [f32; 4] {
-        self.through_smoke(ray, t_max, glow, &mut Random::new([x, y, n], Stream::Smoke))
+        self.through_smoke(ray, t_max, glow, &mut self.random([x, y, n], Stream::Smoke))
     }
 
     /// Returns the first surface along a ray. The floor counts as opaque, also where it fades out.
@@ -180,7 +185,7 @@ impl<'a> Tracer<'a> {
         glow: Option<&TracedGlow>,
         n: u32,
     ) -> [f32; 3] {
-        let random = &mut Random::new([x, y, n], Stream::Surfaces);
+        let random = &mut self.random([x, y, n], Stream::Surfaces);
         self.follow(Walk::along(ray, surface.place), Event::Surface(surface), (ray, glow), random)
     }
 
@@ -515,13 +520,9 @@ enum Stream {
 struct Random(u64);
 
 impl Random {
-    fn new([x, y, n]: [u32; 3], stream: Stream) -> Self {
+    fn new([x, y, n]: [u32; 3], stream: Stream, time: f64) -> Self {
         let seed = (stream as u64) << 62 ^ u64::from(x) << 40 ^ u64::from(y) << 20 ^ u64::from(n);
-        // SplitMix64's finaliser: neighbouring seeds give unrelated streams.
-        let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        Self(z ^ z >> 31)
+        Self(mixed(seed ^ time.to_bits().wrapping_mul(0xD6E8_FEB8_6659_FD93)))
     }
 
     /// Returns a uniform number in 0..1, never 1.
@@ -532,6 +533,14 @@ impl Random {
         let bits = shifted.rotate_right((old >> 59) as u32);
         (bits >> 8) as f32 / (1 << 24) as f32
     }
+}
+
+/// SplitMix64's finaliser: neighbouring seeds give unrelated streams.
+fn mixed(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Tracer<'_> {
         let scale = 1.0 / (done as f32 * TASK as f32);
         sum.iter_mut().flatten().for_each(|light| *light *= scale);
         let particles = shining as f32 * TASK as f32;
-        let random = &mut Random::new([frame, 0, 0], Stream::Lights);
+        let random = &mut self.random([frame, 0, 0], Stream::Lights);
         let lights = VirtualLights::of(&sent, particles, self.smoke.snapshot, random);
         Some(TracedGlow { splats: sum, lights })
     }
@@ -148,7 +148,7 @@ impl Tracer<'_> {
             if self.is_cancelled() {
                 break;
             }
-            let random = &mut Random::new([film.frame, task, n], Stream::Particles);
+            let random = &mut self.random([film.frame, task, n], Stream::Particles);
             if let Some(particle) = self.particle(glowing, random) {
                 self.follow_particle(particle, film, shine, random, &mut traces);
             }

@@ -215,3 +215,40 @@ fn traced_glow_has_the_same_bits_on_any_number_of_threads() {
     };
     assert_eq!(on(1), on(3));
 }
+
+/// Grain once stood still over frames of the same smoke.
+#[test]
+fn each_instant_has_its_own_noise() {
+    let mut snapshot = scene(0.1);
+    let look = Look { scattering: crate::look::Scattering::Traced, paths: 4, ..dark() };
+    let camera = camera();
+    let mut picture = |time: f64| {
+        snapshot.time = time;
+        let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+        crate::render::CpuRenderer::new().render_linear(&snapshot, &view, SIZE, &|_| ()).unwrap().rgba
+    };
+    let [first, again, later] = [0.5, 0.5, 0.6].map(&mut picture);
+    assert!(first == again && first != later);
+}
+
+/// Depth was once that seen from the last point of the lens, 19 pixels aside.
+#[test]
+fn depth_through_a_lens_is_that_from_its_middle() {
+    let snapshot = scene(0.0);
+    let look = Look { floor: None, outline: false, ..dark() };
+    let middle = |aperture: f32| {
+        let mut camera = Camera::at([0.8, 0.15, 2.5], [0.8, 0.15, 0.5], 30.0);
+        camera.lens = Lens { aperture, focus: 1.0, shutter: 0.0 };
+        let view = View { look: &look, camera: &camera, cursor: None, mode: Mode::Smoke };
+        let mut renderer = crate::render::CpuRenderer::new();
+        renderer.set_quality(Quality::of_file(&camera));
+        let depth = renderer.render_linear(&snapshot, &view, [48, 36], &|_| ()).unwrap().depth;
+        let solid: Vec<usize> = (0..depth.len()).filter(|&n| depth[n] < 3.0).collect();
+        assert!(solid.len() > 50);
+        let mean =
+            |of: fn(usize) -> usize| solid.iter().map(|&n| of(n)).sum::<usize>() as f32 / solid.len() as f32;
+        [mean(|n| n % 48), mean(|n| n / 48)]
+    };
+    let [sharp, open] = [0.0, 0.1].map(middle);
+    assert!((0..2).all(|a| (sharp[a] - open[a]).abs() < 0.05), "{sharp:?}, through the lens {open:?}");
+}
