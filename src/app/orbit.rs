@@ -56,7 +56,36 @@ pub enum Standpoint {
     Top,
 }
 
+/// What a camera has beside its place and direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Optics {
+    /// Vertical field of view \[degrees\].
+    pub fov: f32,
+    /// Whether its rays are parallel.
+    pub parallel: bool,
+    /// Its lens and shutter.
+    pub lens: Lens,
+}
+
+impl Optics {
+    /// Returns those of a camera.
+    pub fn of(camera: &Camera) -> Self {
+        Orbit::of(camera).optics()
+    }
+}
+
 impl Orbit {
+    /// Returns field of view, projection and lens.
+    pub fn optics(&self) -> Optics {
+        let Self { fov, parallel, lens, .. } = *self;
+        Optics { fov, parallel, lens }
+    }
+
+    /// Sets field of view, projection and lens.
+    pub fn set_optics(&mut self, Optics { fov, parallel, lens }: Optics) {
+        (self.fov, self.parallel, self.lens) = (fov, parallel, lens);
+    }
+
     /// Returns the orbit of `camera`, without its roll.
     pub fn of(camera: &Camera) -> Self {
         let target = Vector3::from(camera.target);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::brush_cursor::Paint;
 use super::hue;
+use super::orbit::Optics;
 use crate::look::{Camera, Look, Scattering};
 use crate::parameter::{Holder, MEAN, Value};
 use crate::scene::{Scene, Time};
@@ -136,7 +137,9 @@ pub struct Settings {
     pub brush: Brush,
     /// Steps per simulated second, and per wall second while it keeps up \[1/s\].
     pub rate: f32,
-    /// During a comparison, the settings of the other side. Brush and rate are those here.
+    /// Field of view, projection and lens of the camera.
+    pub optics: Optics,
+    /// During a comparison, the settings of the other side. Brush, rate and optics are those here.
     pub other: Option<Box<Settings>>,
     /// Which side these are during a comparison.
     pub side: Side,
@@ -173,7 +176,7 @@ impl Side {
 impl PartialEq for Settings {
     /// Compares all settings; which of two compared sides is edited makes no difference.
     fn eq(&self, other: &Self) -> bool {
-        (&self.brush, self.rate) == (&other.brush, other.rate)
+        (&self.brush, self.rate, self.optics) == (&other.brush, other.rate, other.optics)
             && self.is_compared() == other.is_compared()
             && self.sides().iter().all(|side| self.of_side(*side).is_alike(other.of_side(*side)))
     }
@@ -232,11 +235,11 @@ impl Settings {
         }
     }
 
-    /// Returns these settings with the given side edited. Brush and rate stay.
+    /// Returns these settings with the given side edited. Brush, rate and optics stay.
     pub fn edited_on(mut self, side: Side) -> Self {
         let Some(other) = self.other.take_if(|_| side != self.side) else { return self };
-        let (brush, rate) = (self.brush.clone(), self.rate);
-        Self { brush, rate, other: Some(Box::new(self)), side, ..*other }
+        let (brush, rate, optics) = (self.brush.clone(), self.rate, self.optics);
+        Self { brush, rate, optics, other: Some(Box::new(self)), side, ..*other }
     }
 
     /// Returns these settings beside an equal copy, for the start of a comparison.
@@ -284,7 +287,7 @@ impl Settings {
             let what = scene_change(&a.scene, &b.scene).unwrap_or_default();
             all.push((what, "one".into(), "another".into()));
         }
-        let common = ["brush", "white mix", "eraser", "steps per second"];
+        let common = ["brush", "white mix", "eraser", "steps per second", "camera"];
         let own = |name: &str| !common.iter().any(|start| name.starts_with(start));
         let parts = a.parts().into_iter().zip(b.parts());
         let differ = parts.filter(|((name, x), (_, y))| own(name) && x != y);
@@ -314,6 +317,7 @@ impl Settings {
             look: scene.look.clone(),
             brush: Brush::for_box(scene.extent()),
             rate: Self::rate_of(&scene),
+            optics: Optics::of(&scene.camera),
             scene,
             other: None,
             side: Side::A,
@@ -354,7 +358,7 @@ impl Settings {
 
     /// Returns all separate settings with their names in the window, except the scene's objects.
     pub(super) fn parts(&self) -> Vec<(String, Vec<f32>)> {
-        let Self { params: p, look, brush, rate, .. } = self;
+        let Self { params: p, look, brush, rate, optics, .. } = self;
         let flag = |on: bool| f32::from(u8::from(on));
         let environment = &look.environment;
         let mut parts: Vec<(String, Vec<f32>)> = [
@@ -384,6 +388,11 @@ impl Settings {
             ("brush density", vec![flag(brush.smoke.on), brush.smoke.value]),
             ("brush heat", vec![flag(brush.heat.on), brush.heat.value]),
             ("brush push", vec![flag(brush.force.on), brush.force.value]),
+            ("camera field of view", vec![optics.fov]),
+            ("camera projection", vec![flag(optics.parallel)]),
+            ("camera aperture", vec![optics.lens.aperture]),
+            ("camera focus", vec![optics.lens.focus]),
+            ("camera shutter", vec![optics.lens.shutter]),
             ("exposure", vec![look.exposure]),
             ("tone map", vec![look.tone as usize as f32]),
             ("background", look.background.as_flattened().to_vec()),
@@ -415,9 +424,9 @@ impl Settings {
     }
 
     /// Returns whether a scene file with `other` would hold these settings too. The brush is not compared: no
-    /// file holds it.
+    /// file holds it. Nor are optics, which belong to the camera.
     pub fn saves_as(&self, other: &Self) -> bool {
-        let Self { opened, scene, params, look, rate, brush: _, other: _, side: _ } = self;
+        let Self { opened, scene, params, look, rate, optics: _, brush: _, other: _, side: _ } = self;
         (params, look, rate) == (&other.params, &other.look, &other.rate)
             && Arc::ptr_eq(opened, &other.opened)
             && reads_same(scene, &other.scene)
@@ -494,8 +503,13 @@ fn scene_change(from: &Arc<Scene>, to: &Arc<Scene>) -> Option<String> {
         .or_else(|| (from.camera_path != to.camera_path).then(|| "camera keyframes".into()))
         .or_else(|| {
             let pictures = [&from.look, &to.look].map(|look| &look.environment.sphere);
-            let look_only = pictures[0] != pictures[1] && !needs_load(from, to);
-            Some(if look_only { "surroundings" } else { "box and solver" }.into())
+            let what = match (needs_load(from, to), pictures[0] != pictures[1]) {
+                (true, _) => "box and solver",
+                (false, true) => "surroundings",
+                // A key with the value that it has without.
+                (false, false) => "a key of the scene",
+            };
+            Some(what.into())
         })
 }
 

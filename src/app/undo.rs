@@ -62,6 +62,12 @@ impl<T: Clone + PartialEq> History<T> {
         }
     }
 
+    /// Changes the present and all other values alike, without an entry.
+    pub fn adjust(&mut self, change: impl Fn(&mut T)) {
+        let others = self.past.iter_mut().chain(&mut self.future).map(|entry| &mut entry.value);
+        others.chain([&mut self.present]).for_each(change);
+    }
+
     fn push(&mut self, value: T, what: String, state: Option<u64>) {
         let value = std::mem::replace(&mut self.present, value);
         self.past.push(Entry { value, what, state });

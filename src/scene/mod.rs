@@ -101,7 +101,12 @@ impl Scene {
 
     /// Estimates the memory of a run \[bytes\].
     pub fn memory(&self) -> u64 {
-        Share::default().memory(&self.config, !self.solids.is_empty(), &self.params)
+        self.memory_in(&self.config)
+    }
+
+    /// Estimates the same in the box of another configuration \[bytes\].
+    pub fn memory_in(&self, config: &crate::solver::Config) -> u64 {
+        Share::default().memory(config, !self.solids.is_empty(), &self.params)
             + memory::picture(self.size)
             + self.shapes_memory()
             + self.look.environment.sphere.as_ref().map_or(0, |sphere| sphere.memory())

@@ -1,15 +1,18 @@
 //! The air: heat, swirl, drag, turbulence and pace.
 
-use egui::Ui;
+use egui::{RichText, Ui};
 
-use super::Out;
 use super::control::control;
 use super::row::{Row, switch};
 use super::section::{Head, section};
+use super::{Out, theme};
 use crate::app::model::Model;
 use crate::parameter::{self, Effect, Kind, Parameter};
 use crate::scene::edits::Entry;
 use crate::solver::{Advection, Ambient, Config, Params};
+
+/// Text in place of the settings of turbulence.
+const NO_TURBULENCE: &str = "Turbulence needs a Detail of 2 or more and conservative advection.";
 
 pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
     let default = &model.defaults;
@@ -30,8 +33,12 @@ pub(super) fn show(ui: &mut Ui, model: &mut Model, out: &mut Out) {
         }
         // Other smoke has no cells for it.
         let has_turbulence = is_turbulent(&model.settings.scene.config);
-        let turbulence = |p: &&Parameter| p.table() == "turbulence" && !p.label.is_empty() && has_turbulence;
-        for parameter in parameter::all().filter(turbulence) {
+        let of_turbulence = |p: &&Parameter| p.table() == "turbulence" && !p.label.is_empty();
+        let is_sought = |p: &Parameter, out: &mut Out| out.is_searching() && out.finds(p);
+        if !has_turbulence && parameter::all().filter(of_turbulence).any(|p| is_sought(p, out)) {
+            ui.label(RichText::new(NO_TURBULENCE).color(theme::QUIET));
+        }
+        for parameter in parameter::all().filter(of_turbulence).filter(|_| has_turbulence) {
             let (params, default) = (&mut model.settings.params, &model.defaults.params);
             Row::of(parameter).show_in(ui, params, default, out);
         }

@@ -71,8 +71,8 @@ pub(super) fn show_camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out
             ui.add_space(10.0);
             ui.label(egui::RichText::new(format!("{:.2} s", key.time)).color(theme::TEXT));
             if ui.small_button("Show").on_hover_text("Looks from this keyframe.").clicked() {
-                let scene = &model.settings.scene;
-                model.camera = Some(scene.camera_path.at(key.time, &scene.camera));
+                // What no keyframe sets stays: the lens, the projection.
+                model.camera = Some(model.settings.scene.camera_path.at(key.time, &readout.camera));
             }
             if ui.small_button("×").on_hover_text("Remove this keyframe.").clicked() {
                 gone = Some(at);

@@ -8,6 +8,7 @@ use super::{Out, keyframes, light_and_tone, theme, typed_number};
 use crate::app::action::Action;
 use crate::app::model::{Model, Readout};
 use crate::app::objects::{self, Selected};
+use crate::app::orbit::Optics;
 use crate::look::CameraProjection;
 use crate::parameter::{self, Effect, ForceKind, Kind, LightKind, Parameter, Worded};
 use crate::scene::Scene;
@@ -117,6 +118,7 @@ fn camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out: &mut Out) {
     }
     let apart = (0..3).any(|a| (new.position[a] - new.target[a]).abs() > 1e-4);
     if new != readout.camera && apart {
+        model.settings.optics = Optics::of(&new);
         model.camera = Some(new);
     }
 }

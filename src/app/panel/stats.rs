@@ -8,8 +8,9 @@ use super::section::{Head, section};
 use super::shown_number::fine;
 use super::{Out, brush, row, theme};
 use crate::app::model::{Model, Readout};
+use crate::grid::Dims;
 use crate::scene::memory;
-use crate::solver::{Stage, StepStats};
+use crate::solver::{Config, Stage, StepStats};
 use crate::worker::{RunState, Status};
 
 /// Colours of the stages in the bar.
@@ -114,7 +115,11 @@ fn under(ui: &mut Ui, model: &Model, readout: &Readout) {
 }
 
 fn size(ui: &mut Ui, model: &Model, readout: &Readout) {
-    let fields = memory::human(model.settings.scene.memory());
+    // A box that follows its smoke has other cells than the scene.
+    let scene = &model.settings.scene;
+    let [nx, ny, nz] = readout.dims.array().map(|n| n.div_ceil(scene.config.detail.max(1)));
+    let config = Config { dims: Dims { nx, ny, nz }, ..scene.config.clone() };
+    let fields = memory::human(scene.memory_in(&config));
     let [recorded, undo, most] = [model.playback.bytes, readout.status.stored_bytes, model.playback.limit]
         .map(|n| memory::human(n as u64));
     line(ui, "Memory: simulation", &fields, "About, with its pictures.");

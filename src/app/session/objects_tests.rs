@@ -347,9 +347,23 @@ fn recorded_frames_follow_the_keyframes_of_the_camera_unless_told_not_to() {
         s.model.playback.at = at;
         s.advance_playback(Instant::now());
     };
+    // Lens and projection, which no keyframe sets, stay as they are.
+    s.model.settings.optics.lens.aperture = 0.3;
+    note(&mut s);
+    s.sync();
+    s.act(Action::Parallel);
+    s.sync();
     show(&mut s, Some(0));
     assert!((eye(&s)[0] - 0.4).abs() < 1e-3 && (eye(&s)[2] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
     show(&mut s, Some(3));
+    assert!(s.orbit.lens.aperture == 0.3 && s.orbit.parallel);
+    s.sync();
+    s.act(Action::Undo);
+    s.sync();
+    assert!(s.orbit.lens.aperture == 0.0 && s.orbit.parallel, "a key for another view is no change to undo");
+    s.act(Action::Redo);
+    s.sync();
+    assert!(s.orbit.lens.aperture == 0.3 && s.orbit.parallel);
     assert!((eye(&s)[0] - 2.0).abs() < 1e-3, "{:?}", eye(&s));
     s.model.playback.follows = false;
     show(&mut s, Some(0));

@@ -47,8 +47,8 @@ impl Session {
             (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
             let path = self.followed_path();
             if self.past.1.is_some() && !path.is_empty() {
-                self.orbit =
-                    Orbit::of(&path.at(self.readout.shown as f32, &self.model.settings.scene.camera));
+                // What no keyframe sets stays: the lens, the projection.
+                self.orbit = Orbit::of(&path.at(self.readout.shown as f32, &self.orbit.camera()));
             }
         }
         changed
