@@ -95,9 +95,10 @@ fn window(scene: &Scene, args: &ViewArgs, common: &Common) -> Result<Option<Stri
     drop(std::panic::take_hook());
     interrupt::call_at_first(None);
     match ended {
-        Ok(Ok(())) if interrupt::flag().load(Ordering::Relaxed) => {
-            Err(CliError::Stopped(format!("{}; the next window has unsaved changes", interrupt::by())))
-        }
+        Ok(Ok(())) if interrupt::flag().load(Ordering::Relaxed) => Err(CliError::Stopped(format!(
+            "{}; unsaved changes, if any, are in the next window",
+            interrupt::by()
+        ))),
         Ok(Ok(())) => Ok(None),
         Ok(Err(AppError::NoDisplay(why))) => Ok(Some(format!("no window here ({})", without_place(&why)))),
         Ok(Err(error)) => Err(error.into()),

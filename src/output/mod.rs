@@ -34,7 +34,7 @@ pub enum OutputError {
     /// Another process is writing there.
     #[error(
         "{} is being written by another updraft{}; wait for it, or write elsewhere",
-        whole::folder(what).display(),
+        std::path::absolute(whole::folder(what)).unwrap_or_else(|_| whole::folder(what)).display(),
         holder.map(|process| format!(" (process {process})")).unwrap_or_default()
     )]
     Busy {
