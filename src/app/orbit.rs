@@ -56,7 +56,7 @@ pub enum Standpoint {
     Top,
 }
 
-/// What a camera has beside its place and direction.
+/// Field of view, projection and lens of a camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Optics {
     /// Vertical field of view \[degrees\].

@@ -172,7 +172,7 @@ impl Lattice {
 }
 
 impl Lattice {
-    /// Takes off the distances around thin parts what these lack of the least thickness.
+    /// Takes the lack of thickness of thin parts off the distances around them.
     fn thicken(
         &self,
         distances: &mut [f32],

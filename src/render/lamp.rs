@@ -117,8 +117,8 @@ impl Lamp {
         self.gauss(move |u| close.map_or_else(|| self.drawn(p, u), |close| close.drawn(u)))
     }
 
-    /// Returns what a coat reflects in parts, which `lamp_glossy` of `lamp.glsl` has too: of a rectangle always its Gauss points. Nearer than
-    /// the distance between them they are farther away.
+    /// Returns the light for the reflection of a coat in parts, as `lamp_glossy` of `lamp.glsl` has it: of a rectangle always from the Gauss
+    /// points of its area, which are at least as far away as from each other.
     fn for_coat(&self, p: [f32; 3]) -> impl Iterator<Item = Arriving> {
         let near = match &self.kind {
             Kind::Area { edges, .. } => 0.25 * edges[0].norm() * edges[1].norm(),

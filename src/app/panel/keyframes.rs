@@ -71,7 +71,7 @@ pub(super) fn show_camera(ui: &mut Ui, model: &mut Model, readout: &Readout, out
             ui.add_space(10.0);
             ui.label(egui::RichText::new(format!("{:.2} s", key.time)).color(theme::TEXT));
             if ui.small_button("Show").on_hover_text("Looks from this keyframe.").clicked() {
-                // What no keyframe sets stays: the lens, the projection.
+                // Lens and projection stay: no keyframe sets them.
                 model.camera = Some(model.settings.scene.camera_path.at(key.time, &readout.camera));
             }
             if ui.small_button("×").on_hover_text("Remove this keyframe.").clicked() {

@@ -47,7 +47,7 @@ impl Session {
             (self.readout.shown, self.readout.stats) = (shown.time, shown.stats.clone());
             let path = self.followed_path();
             if self.past.1.is_some() && !path.is_empty() {
-                // What no keyframe sets stays: the lens, the projection.
+                // Lens and projection stay: no keyframe sets them.
                 self.orbit = Orbit::of(&path.at(self.readout.shown as f32, &self.orbit.camera()));
             }
         }

@@ -1,8 +1,8 @@
 //! Light of smoke and solids on the floor below a low sun, along many rays from each place.
 //!
 //! Five of the fourteen ordinates lead down: a cloud that the sun lights from the side, and that hardly any sunlight passes on its way to the
-//! floor, would light it in five blotches (ray effects). Here what the cubes send after the last solution is followed along rays whose
-//! directions differ from place to place, so that what is left is grain, which a blur takes off.
+//! floor, would light it in five blotches (ray effects). Here the light that the cubes send after the last solution is followed along rays whose
+//! directions differ from place to place, so that only grain is left, which a blur takes off.
 
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ pub(in crate::render) const EVENLY: [f32; 2] = [0.754_877_7, 0.569_840_3];
 /// Transmittance below which a ray ends.
 const OPAQUE: f32 = 1e-3;
 
-/// A cube of medium, and what it sends, for three colours.
+/// A cube of medium and the light that it sends, for three colours.
 #[derive(Clone, Copy, Default)]
 struct Cube {
     /// Extinction without the forward peak \[1/m\].
@@ -41,7 +41,7 @@ pub(super) struct FloorRays<'a> {
 }
 
 impl<'a> FloorRays<'a> {
-    /// Takes over cubes and what they send. Returns `None` without medium.
+    /// Takes over cubes and the light that they send. Returns `None` without medium.
     pub fn new(
         medium: &MediumCubes,
         sources: &Sources,
@@ -105,7 +105,7 @@ impl<'a> FloorRays<'a> {
         sum.map(|x| x / rays as f32)
     }
 
-    /// The radiance that comes along a ray, without what would come through no medium.
+    /// The radiance that comes along a ray, without the one that would come through no medium.
     fn along(&self, ray: &Ray, [enter, leave]: [f32; 2]) -> [f32; 3] {
         let light = ray.direction.map(|x| -x);
         let cosine: f32 = (0..3).map(|a| light[a] * self.from_sun[a]).sum();
