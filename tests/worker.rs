@@ -216,6 +216,27 @@ fn a_step_is_one_step() {
     assert_eq!(rig.steps(), 3.0, "a step pauses a running simulation");
 }
 
+/// A step that arrived while another was computed once dropped those that still waited.
+#[test]
+fn steps_wait_for_those_before_them() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let slow = Duration::from_millis(100);
+    let mut rig = Rig::new(Counter { slow, begun: begun.clone(), ..Counter::default() });
+    rig.worker.hold();
+    rig.send([Command::Step, Command::Step]);
+    rig.worker.release();
+    while begun.load(Ordering::Relaxed) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    rig.send([Command::Step]);
+    rig.until("three steps", |w| cell(w)[1] == 3.0);
+    // A pause drops those that wait.
+    rig.send([Command::Step, Command::Step, Command::Step, Command::Pause]);
+    std::thread::sleep(5 * slow);
+    rig.worker.latest();
+    assert!(rig.steps() <= 4.0, "{} steps", rig.steps());
+}
+
 #[test]
 fn running_keeps_to_the_wall_clock_and_pausing_stops_time() {
     let mut rig = Rig::new(Counter::default());

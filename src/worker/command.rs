@@ -120,13 +120,15 @@ pub struct Batch {
     pub run: Option<bool>,
     /// Single steps to take.
     pub steps: u32,
+    /// Whether single steps of earlier batches are dropped.
+    pub drops_steps: bool,
 }
 
 impl Batch {
     /// Adds one more command, after all earlier ones.
     pub fn push(&mut self, command: Command) {
         match command {
-            Command::Run => self.run = Some(true),
+            Command::Run => (self.run, self.drops_steps) = (Some(true), true),
             Command::Pause => self.pause(),
             Command::Step => {
                 self.run = Some(false);
@@ -179,8 +181,7 @@ impl Batch {
 
     /// Pauses; earlier requests for single steps are dropped.
     fn pause(&mut self) {
-        self.run = Some(false);
-        self.steps = 0;
+        (self.run, self.steps, self.drops_steps) = (Some(false), 0, true);
     }
 
     fn forget_field_edits(&mut self, clear: bool) {

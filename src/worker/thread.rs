@@ -289,7 +289,7 @@ impl Engine {
         if !batch.dabs.is_empty() {
             (self.dirty, self.unmoved) = (true, [None, None]);
         }
-        self.set_pace(batch.step, batch.run, batch.steps);
+        self.set_pace(batch.step, batch.run, (batch.steps, batch.drops_steps));
         let edits = |batch: Batch| (batch.params, batch.sources, batch.forces, batch.solids);
         let (beside, edits) = (
             batch.beside.map(|beside| edits(*beside)),
@@ -443,7 +443,7 @@ impl Engine {
         }
     }
 
-    fn set_pace(&mut self, step: Option<f32>, run: Option<bool>, steps: u32) {
+    fn set_pace(&mut self, step: Option<f32>, run: Option<bool>, (steps, drops_steps): (u32, bool)) {
         if let Some(dt) = step {
             self.clock.set_dt(limits::step(dt, self.clock.dt()));
         }
@@ -452,9 +452,9 @@ impl Engine {
                 self.clock.resume(Instant::now());
             }
             self.running = run;
-            self.steps = 0;
         }
-        self.steps += steps;
+        let earlier = if drops_steps { 0 } else { self.steps };
+        self.steps = earlier + steps;
     }
 
     fn set_velocity(&mut self, wanted: Option<bool>) {
