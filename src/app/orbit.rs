@@ -72,6 +72,18 @@ impl Optics {
     pub fn of(camera: &Camera) -> Self {
         Orbit::of(camera).optics()
     }
+
+    /// Takes over the values that differ between two others from the second.
+    pub fn take_changes(&mut self, from: Self, to: Self) {
+        let take = |own: &mut f32, from: f32, to: f32| *own = if from == to { *own } else { to };
+        take(&mut self.fov, from.fov, to.fov);
+        take(&mut self.lens.aperture, from.lens.aperture, to.lens.aperture);
+        take(&mut self.lens.focus, from.lens.focus, to.lens.focus);
+        take(&mut self.lens.shutter, from.lens.shutter, to.lens.shutter);
+        if from.parallel != to.parallel {
+            self.parallel = to.parallel;
+        }
+    }
 }
 
 impl Orbit {

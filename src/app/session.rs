@@ -5,6 +5,7 @@ pub mod compare;
 mod exporting;
 mod handles;
 mod leaving;
+mod optics;
 mod playback;
 mod pointer;
 mod rereading;
@@ -588,32 +589,6 @@ impl Session {
         self.cursor.radius = new.brush.radius;
         self.sent = Sent { settings: new.clone(), velocity };
         std::mem::take(&mut self.switched)
-    }
-
-    /// Gives the camera the optics of settings that were typed, undone or redone. Others that it has, by a key or from keyframes, are no
-    /// changes to undo.
-    fn match_optics(&mut self) {
-        let (before, own) = (self.sent.settings.optics, self.orbit.optics());
-        let settings = &mut self.model.settings;
-        if settings.optics != before {
-            self.orbit.set_optics(settings.optics);
-        } else if own != before {
-            let adopt = |settings: &mut Settings| {
-                let optics = &mut settings.optics;
-                for (to, from, old) in [
-                    (&mut optics.fov, own.fov, before.fov),
-                    (&mut optics.lens.aperture, own.lens.aperture, before.lens.aperture),
-                    (&mut optics.lens.focus, own.lens.focus, before.lens.focus),
-                    (&mut optics.lens.shutter, own.lens.shutter, before.lens.shutter),
-                ] {
-                    *to = if from == old { *to } else { from };
-                }
-                optics.parallel ^= own.parallel != before.parallel;
-            };
-            adopt(settings);
-            self.model.history.adjust(adopt);
-        }
-        self.sent.settings.optics = self.model.settings.optics;
     }
 
     /// Takes over the status and the newest snapshot of the worker. Returns the snapshot if it is new.

@@ -9,7 +9,7 @@ use crate::comm::Comm;
 use crate::field::Field;
 use crate::foreign;
 use crate::parameter::{SideName, Worded};
-use crate::solver::{Solid, SolidPose, Solver};
+use crate::solver::{Config, Solid, SolidPose, Solver};
 
 pub mod builtin;
 mod camera_path;
@@ -105,7 +105,7 @@ impl Scene {
     }
 
     /// Estimates the same in the box of another configuration \[bytes\].
-    pub fn memory_in(&self, config: &crate::solver::Config) -> u64 {
+    pub fn memory_in(&self, config: &Config) -> u64 {
         Share::default().memory(config, !self.solids.is_empty(), &self.params)
             + memory::picture(self.size)
             + self.shapes_memory()
