@@ -55,12 +55,15 @@ pub fn exposed<E>(
 /// Returns the cameras of the instants of a picture that [`exposed`] returns, one if the camera stands still.
 pub fn cameras(snapshot: &Snapshot, exposure: f32, camera_at: impl Fn(f32) -> Camera) -> Vec<Camera> {
     let time = snapshot.time as f32;
-    let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
-    if !moves {
+    if !moves(&camera_at, time, exposure) {
         return vec![camera_at(time)];
     }
-    let instants = instants(snapshot, exposure, moves);
-    instants.into_iter().map(|later| camera_at(time + later)).collect()
+    instants(snapshot, exposure, true).into_iter().map(|later| camera_at(time + later)).collect()
+}
+
+/// Returns whether a camera moves while the shutter is open around an instant.
+fn moves(camera_at: &impl Fn(f32) -> Camera, time: f32, exposure: f32) -> bool {
+    camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure)
 }
 
 /// Returns a picture as [`exposed`] does, of the smoke of several ranks, each of which calls this with its
@@ -99,8 +102,7 @@ fn exposed_at<E>(
     mut paint: impl FnMut(f32, &Camera, Quality) -> Result<LinearImage, E>,
 ) -> Result<LinearImage, E> {
     let time = snapshot.time as f32;
-    let moves = camera_at(time - 0.5 * exposure) != camera_at(time + 0.5 * exposure);
-    let instants = instants_of(snapshot, fastest, exposure, moves);
+    let instants = instants_of(snapshot, fastest, exposure, moves(&camera_at, time, exposure));
     // The offsets of the frames continue from instant to instant, from the middle one on, whose depth is that of the picture.
     let count = instants.len() as u32;
     let passes = quality.passes.div_ceil(count);

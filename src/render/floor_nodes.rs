@@ -77,20 +77,20 @@ impl<'a> FloorNodes<'a> {
             (sides, [y[0].max(z[0]), y[1].min(z[1])])
         });
         let is_wide = self.light.sun().is_wide();
-        let beside = self.columns.0.is_change;
-        let sky = self.columns.row(if beside { row.z } else { nearest_z });
+        let goes_on = self.columns.0.is_change;
+        let sky = self.columns.row(if goes_on { row.z } else { nearest_z });
         for (i, texel) in texels.iter_mut().enumerate() {
             let x = row.first + i as f32 * row.spacing;
             let nearest_x = x.clamp(0.0, extent[0]);
             let away = ((x - nearest_x).powi(2) + away_z).sqrt() / longest;
-            let changed = if beside {
+            let changed = if goes_on {
                 (2.0 - 2.0 * away / AROUND).clamp(0.0, 1.0)
             } else {
                 (1.0 - away / AROUND).max(0.0).powi(2)
             };
             let mut other = self.open;
             if changed > 0.0 {
-                let near = sky.at(if beside { x } else { nearest_x });
+                let near = sky.at(if goes_on { x } else { nearest_x });
                 (0..3).for_each(|c| other[c] += (near[c] - other[c]) * changed);
                 if let Some((sides, grid)) =
                     self.beside.as_ref().filter(|(sides, _)| !sides.contain(x, row.z))

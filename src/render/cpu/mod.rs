@@ -309,11 +309,12 @@ impl CpuRenderer {
         let denoise = view.look.denoise;
         // The denoiser estimates the noise from the differences of several frames.
         let fewest = if denoise { 4 } else { 1 };
-        // Each frame has one point of the lens: with many paths these are as many as paths allow.
-        let of_lens = match view.camera.lens.aperture > 0.0 && view.look.noise == 0.0 && self.quality.all == 0
-        {
-            true => (view.look.paths / PATHS_OF_A_POINT).min(MOST_POINTS),
-            false => 1,
+        // Each frame has one point of the lens: without a noise goal there are as many as paths allow. The denoiser renders a guide for each.
+        let is_open = view.camera.lens.aperture > 0.0 && self.quality.all == 0;
+        let of_lens = if is_open && !denoise && view.look.noise == 0.0 {
+            (view.look.paths / PATHS_OF_A_POINT).min(MOST_POINTS)
+        } else {
+            1
         };
         let passes = self.quality.passes.max(fewest).max(of_lens);
         let quality = Quality { passes, ..self.quality };

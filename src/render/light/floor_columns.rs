@@ -18,7 +18,7 @@ const LOW: f32 = 0.35;
 /// Radiance that a white floor sends of light from outside, at the middles of columns of cubes.
 #[derive(Clone, Debug)]
 pub(in crate::render) struct FloorColumns {
-    /// How many along x and z, the place of the first, and the distance between them \[m\].
+    /// Numbers along x and z, place of the first and distance between them \[m\].
     pub size: [usize; 2],
     pub first: f32,
     pub apart: f32,

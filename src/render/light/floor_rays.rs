@@ -72,8 +72,8 @@ impl<'a> FloorRays<'a> {
         (low[0] != usize::MAX).then_some(Self { dims, h, cubes, filled, outside, from_sun, three_g })
     }
 
-    /// Changes of the radiance of a white floor by the medium, at nodes of a grid: how many along x and z, the places of these \[m\], and rays
-    /// from each.
+    /// Changes of the radiance of a white floor by the medium, at the nodes of a grid of a `size` along x and z, from a number of rays each.
+    /// `place` returns x and z of a node \[m\].
     pub fn changes(
         &self,
         size: [usize; 2],
